@@ -1,0 +1,117 @@
+//! The command line: one file per sub-command, each with its `Args` and its `execute`.
+//!
+//! Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 tool error, 2 regression,
+//! 3 inconclusive, 64 usage.
+
+mod compare;
+mod contracts;
+mod db;
+mod env;
+mod import;
+mod list;
+mod machines;
+mod null_server;
+mod plan;
+mod publish;
+mod report;
+mod run;
+mod verify;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Everything went well.
+pub const EXIT_FINE: u8 = 0;
+/// The tool, a target or a file failed.
+pub const EXIT_TOOL_ERROR: u8 = 1;
+/// The command line was wrong.
+pub const EXIT_USAGE: u8 = 64;
+
+/// Measures Redis-protocol servers without fooling itself, and keeps every result.
+#[derive(Debug, Parser)]
+#[command(name = "bench-runner", version, max_term_width = 100)]
+struct CommandLine {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every sub-command knows.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Global {
+    /// Shape of what is printed on stdout
+    #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Root of the checkout: scenarios, docker/ and results/ are found below it
+    #[arg(long, global = true, value_name = "DIR", default_value = ".")]
+    pub root: PathBuf,
+    /// No progress on stderr
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// Shape of what is printed on stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables for a terminal.
+    Human,
+    /// One JSON document.
+    Json,
+    /// Markdown tables.
+    Markdown,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::Args),
+    Plan(plan::Args),
+    Verify(verify::Args),
+    Run(run::Args),
+    Compare(compare::Args),
+    Report(report::Args),
+    Publish(publish::Args),
+    Import(import::Args),
+    Db(db::Args),
+    Contracts(contracts::Args),
+    Env(env::Args),
+    Machines(machines::Args),
+    #[command(hide = true)]
+    NullServer(null_server::Args),
+}
+
+/// Parses the command line, does what it says, and turns the outcome into an exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    let line = match CommandLine::try_parse() {
+        Ok(line) => line,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { EXIT_USAGE } else { EXIT_FINE });
+        }
+    };
+    let global = line.global;
+    let done = match line.command {
+        Command::List(args) => list::execute(args, &global),
+        Command::Plan(args) => plan::execute(args, &global),
+        Command::Verify(args) => verify::execute(args, &global),
+        Command::Run(args) => run::execute(args, &global),
+        Command::Compare(args) => compare::execute(args, &global),
+        Command::Report(args) => report::execute(args, &global),
+        Command::Publish(args) => publish::execute(args, &global),
+        Command::Import(args) => import::execute(args, &global),
+        Command::Db(args) => db::execute(args, &global),
+        Command::Contracts(args) => contracts::execute(args, &global),
+        Command::Env(args) => env::execute(args, &global),
+        Command::Machines(args) => machines::execute(args, &global),
+        Command::NullServer(args) => null_server::execute(args, &global),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("bench-runner: {error:#}");
+            ExitCode::from(EXIT_TOOL_ERROR)
+        }
+    }
+}

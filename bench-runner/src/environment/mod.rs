@@ -1,0 +1,1 @@
+//! What of this machine can influence a figure: fingerprint, kernel, cgroups, container runtime.

@@ -1,0 +1,16 @@
+//! The measurement: scenarios in, checked figures out.
+//!
+//! `scenario` → `plan` → `target` + `load` + `measure` → `model` → `export` (JSON) and `db` (SQLite) → `output`.
+
+pub mod cli;
+pub mod db;
+pub mod environment;
+pub mod export;
+pub mod load;
+pub mod measure;
+pub mod model;
+pub mod output;
+pub mod plan;
+pub mod scenario;
+pub mod stats;
+pub mod target;

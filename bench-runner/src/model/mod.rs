@@ -1,0 +1,26 @@
+//! What travels and is stored: the types of a run's JSON record, of its SQLite rows and of the pages.
+//!
+//! JSON Schema and the site's TypeScript types are generated from here (`bench-runner contracts`), so a
+//! field is spelled once. Names carry their unit. Raw things (histograms, windows, values per trial) are
+//! stored; a [`Measurement`] is derived from them and can be recomputed.
+
+mod cell;
+mod environment;
+mod index;
+mod run;
+mod source;
+
+pub use cell::*;
+pub use environment::*;
+pub use index::*;
+pub use run::*;
+pub use source::*;
+
+/// Version of the JSON records written by this build; older ones are migrated on reading.
+pub const SCHEMA_VERSION: u32 = 1;
+/// `schema` of `run.json`.
+pub const RUN_SCHEMA: &str = "plumbkv.run";
+/// `schema` of `<scenario>.json`.
+pub const SCENARIO_SCHEMA: &str = "plumbkv.scenario";
+/// `schema` of `index.json`.
+pub const INDEX_SCHEMA: &str = "plumbkv.index";

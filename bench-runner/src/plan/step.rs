@@ -1,0 +1,176 @@
+//! A step: one fresh target process and the cells that are measured on it, in order.
+//!
+//! The plan builds steps (pure), [`crate::measure`] carries them out. A step whose target breaks still
+//! yields one trial per cell, with a status and a reason: there is never a gap.
+
+use crate::model::{Axes, Mode, Placement, Trial};
+use serde::{Deserialize, Serialize};
+
+/// One fresh target process (or container), and what is measured on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Place in the whole run's order, from 0; names the step in the journal of a resumable run.
+    pub position: u32,
+    /// Key of the scenario.
+    pub scenario: String,
+    /// Key of the target in `targets.toml`.
+    pub target: String,
+    /// Where it runs.
+    pub mode: Mode,
+    /// CPUs of target and generator.
+    pub placement: Placement,
+    /// Trial number of this step's cells, from 0.
+    pub trial: u32,
+    /// Seed of the key sequences of this step.
+    pub seed: u64,
+    /// Memory cap given to the target (`{memory_limit}` in its arguments), bytes. None: its default.
+    pub cap_bytes: Option<u64>,
+    /// What is done.
+    pub work: Work,
+}
+
+/// What is done with a running target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Work {
+    /// Closed-loop load over a socket, one cell after the other on the same process.
+    Wire {
+        /// The cells, in the order of this trial.
+        phases: Vec<WirePhase>,
+    },
+    /// A store filled past its cap, then looked into.
+    MemoryCap {
+        /// The one cell of this step.
+        phase: CapPhase,
+    },
+    /// From the start of the process to its first right answer, several times over.
+    Startup {
+        /// The one cell of this step.
+        cell: CellKey,
+        /// Starts in this trial; each is a process of its own.
+        starts: u32,
+    },
+}
+
+/// A cell's key, label and axes: see [`crate::model::Cell`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellKey {
+    /// Unique within the scenario.
+    pub key: String,
+    /// For people.
+    pub label: String,
+    /// The point of the axes.
+    pub axes: Axes,
+}
+
+/// One cell of closed-loop load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WirePhase {
+    /// Which cell it is.
+    pub cell: CellKey,
+    /// Connections.
+    pub clients: u32,
+    /// Requests in flight per connection.
+    pub pipeline: u32,
+    /// Weights of the operations; one entry for a pure load.
+    pub mix: Vec<(Operation, u32)>,
+    /// Value size, bytes; values are incompressible.
+    pub value_bytes: u32,
+    /// Size of the key space; every key of it is loaded before reads and deletes. Keys are `key:%012d`,
+    /// 16 bytes, drawn uniformly; a `del` draws without repetition and puts back what ran out.
+    pub keys: u64,
+    /// Seconds not counted, before.
+    pub warmup_s: f64,
+    /// The cell runs at least this long …
+    pub min_seconds: f64,
+    /// … and at least this many operations.
+    pub min_operations: u64,
+    /// It stops at exactly this many operations where the count is an axis.
+    pub exact_operations: Option<u64>,
+    /// It is a `timeout` after this many seconds.
+    pub timeout_s: f64,
+}
+
+/// A request of the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// `SET key value`, answered `+OK`.
+    Set,
+    /// `GET key`, answered by the value the key was loaded with (or last set to).
+    Get,
+    /// `DEL key`, answered `:1`.
+    Del,
+}
+
+impl Operation {
+    /// The spelling in cell keys and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Get => "get",
+            Self::Del => "del",
+        }
+    }
+}
+
+/// One cell of the `memory-cap` scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CapPhase {
+    /// Which cell it is.
+    pub cell: CellKey,
+    /// The cap the target was given, bytes.
+    pub cap_bytes: u64,
+    /// What is written.
+    pub load: CapLoad,
+}
+
+/// What is written against a cap.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CapLoad {
+    /// `key 1 … key n` once each on one connection, then a look at every key by insertion age, then one
+    /// value that cannot fit.
+    Fill {
+        /// Keys written.
+        keys: u64,
+        /// Value size, bytes.
+        value_bytes: u32,
+        /// Size of the value that must be refused without evicting anything, bytes.
+        oversize_bytes: u32,
+    },
+    /// Growing overwrites of a small key space from many connections.
+    Overwrite {
+        /// Connections.
+        clients: u32,
+        /// Key space.
+        keys: u64,
+        /// Sizes, smallest to largest, bytes.
+        value_bytes: (u32, u32),
+        /// Seconds.
+        seconds: f64,
+    },
+    /// SET with a short PX from many connections.
+    TtlChurn {
+        /// Connections.
+        clients: u32,
+        /// Key space.
+        keys: u64,
+        /// Value size, bytes.
+        value_bytes: u32,
+        /// Lifetime, ms.
+        ttl_ms: u64,
+        /// Seconds.
+        seconds: f64,
+    },
+}
+
+/// What came of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepOutcome {
+    /// `position` of the step.
+    pub position: u32,
+    /// One trial per cell of the step, in the order measured.
+    pub trials: Vec<(String, Trial)>,
+}
