@@ -1,0 +1,101 @@
+# The verbs of the project. `make` alone lists them; every workflow step is one of these targets.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+TRIPLE := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+BIN_DIR := $(TARGET_DIR)/$(TRIPLE)/release
+RUNNER := $(BIN_DIR)/bench-runner
+SERVER := $(BIN_DIR)/plumbkv
+# One static build serves native runs, the image and the runner: the file in the image is the file that runs natively.
+STATIC := RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --release --target $(TRIPLE)
+STATIC_BENCH := RUSTFLAGS='-C target-feature=+crt-static' cargo bench --locked --target $(TRIPLE)
+PROFILE ?= quick
+SITE_URL := http://127.0.0.1:8370
+
+.PHONY: help setup build bench components test test-rust test-python test-smoke test-site site serve server fmt lint image image-binary toolchain clean
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+setup: ## Install what is missing (Debian/Ubuntu packages, Node packages) and say what was done
+	@.ci/setup
+
+build: ## Build the server and the runner, static and optimised
+	@$(STATIC) -p plumbkv-server -p plumbkv-bench-runner
+
+bench: setup build components ## Measure here (quick profile) and build the pages: results/local*, website/build
+	@$(RUNNER) run --profile $(PROFILE) --server-binary $(SERVER) --criterion $(TARGET_DIR)/criterion
+	@$(MAKE) --no-print-directory site
+	@$(RUNNER) report latest
+	@echo "Database: results/local.sqlite    records: results/local/"
+	@echo "Pages: run 'make serve', then open $(SITE_URL)/benchmarks/local/"
+
+components: ## Run the criterion benchmarks of the codec and the memory store
+	@$(STATIC_BENCH) -p plumbkv -p plumbkv-resp --quiet 2>&1 | grep -E 'time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
+
+test: setup fmt-check clippy build test-rust test-python test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
+	@echo "make test: all parts passed"
+
+.PHONY: fmt-check clippy deny actionlint
+fmt-check:
+	@cargo fmt --all --check
+
+clippy:
+	@cargo clippy --locked --workspace --all-targets -- -D warnings
+
+test-rust: ## Unit, property and integration tests of the workspace
+	@cargo test --locked --workspace
+
+test-python: build ## redis-py against the real server
+	@.ci/with-server $(SERVER) .venv/bin/python engine/server/tests/python/test_redis_py.py
+
+test-smoke: build ## The smoke profile through the real binary and a real container
+	@.ci/smoke $(RUNNER) $(SERVER)
+
+test-site: setup ## Unit tests, build and browser tests of the site
+	@cd website && npm run --silent typecheck && npm test --silent && npm run --silent build && npm run --silent e2e
+
+site: setup ## Build the site from results/ into website/build
+	@cd website && npm run --silent build
+
+serve: ## Serve the built site
+	@test -d website/build || { echo "serve: the site is not built yet; run 'make site'" >&2; exit 1; }
+	@echo "$(SITE_URL)/" && cd website && npm run --silent serve -- --host 127.0.0.1 --port 8370 --no-open
+
+server: build ## Run the server on 127.0.0.1:6379
+	@$(SERVER) serve
+
+fmt: ## Format the sources
+	@cargo fmt --all
+
+lint: fmt-check clippy deny actionlint ## Format, clippy, licences and sources of dependencies, workflows
+
+deny:
+	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check licenses bans sources; \
+	else echo "lint: cargo-deny is not installed, licences not checked (cargo install cargo-deny --locked)"; fi
+
+actionlint:
+	@if tool=$$(command -v actionlint || ls "$$(go env GOPATH 2>/dev/null)/bin/actionlint" 2>/dev/null); then "$$tool"; \
+	else echo "lint: actionlint is not installed, workflows not checked (go install github.com/rhysd/actionlint/cmd/actionlint@latest)"; fi
+
+image-binary: ## The static server binary that an image takes, in docker/build/
+	@$(STATIC) -p plumbkv-server
+	@mkdir -p docker/build && cp $(SERVER) docker/build/plumbkv
+
+image: image-binary ## Build the image from the prebuilt static binary (podman or docker)
+	@runtime=$$(command -v podman || command -v docker) || { echo "image: neither podman nor docker is installed" >&2; exit 1; }; \
+	format=(); [ "$$(basename "$$runtime")" = podman ] && format=(--format docker); \
+	"$$runtime" build "$${format[@]}" --pull=never --target prebuilt -f docker/server.Dockerfile -t plumbkv:$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1) docker/build
+
+image-from-source: ## Build the image from a clone, compiling inside it (needs an image registry)
+	@runtime=$$(command -v docker || command -v podman) || { echo "image: neither docker nor podman is installed" >&2; exit 1; }; \
+	"$$runtime" build --target server -f docker/server.Dockerfile -t plumbkv:source .
+
+toolchain: ## Hosted CI only: bring the hosted machine's Rust up to date
+	@rustup toolchain install stable --profile minimal --component clippy,rustfmt && rustup default stable
+
+clean: ## Remove what was built (results/ stays)
+	@rm -rf $(TARGET_DIR) website/build website/.docusaurus docker/build
