@@ -1,0 +1,137 @@
+//! Where does a line end, and which integer does it hold?
+//!
+//! The integer rules are Redis's `string2ll`: no sign but `-`, no leading zero, no `-0`, the whole of i64.
+
+/// The outcome of looking for the CR LF that ends a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// The line's text ends before this offset; its CR stands there and its LF follows.
+    End(usize),
+    /// Not yet. Everything before this offset was looked at and need not be again.
+    Missing(usize),
+    /// A CR stands in the line without its LF.
+    Broken,
+    /// The line has more text than allowed.
+    TooLong,
+}
+
+/// Looks for CR LF in `buf`, from `from` on, in a line that began at `start` and may have `max` bytes of text.
+///
+/// The answer depends on the bytes alone and never on how they were cut into pieces.
+pub(crate) fn find_end(buf: &[u8], start: usize, from: usize, max: usize) -> Line {
+    let stop = buf.len().min(start.saturating_add(max).saturating_add(1));
+    let from = from.max(start);
+    let found = buf.get(from..stop).and_then(|rest| rest.iter().position(|&b| b == b'\r'));
+    match found {
+        Some(at) => match buf.get(from + at + 1) {
+            Some(b'\n') => Line::End(from + at),
+            Some(_) => Line::Broken,
+            None => Line::Missing(from + at),
+        },
+        None if stop > start.saturating_add(max) => Line::TooLong,
+        None => Line::Missing(stop),
+    }
+}
+
+/// Reads a decimal integer under Redis's rules; `None` where Redis would not take it.
+pub(crate) fn integer(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    match digits {
+        [b'0'] if !negative => return Some(0),
+        [b'1'..=b'9', ..] if digits.len() <= 19 => {}
+        _ => return None,
+    }
+    // Summed downwards: i64::MIN has no positive counterpart.
+    let mut value: i64 = 0;
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_sub(i64::from(digit))?;
+    }
+    if negative { Some(value) } else { value.checked_neg() }
+}
+
+/// Appends `value` in decimal. A length or an integer is in nearly every message, so no formatting machinery.
+pub(crate) fn push_integer(out: &mut Vec<u8>, value: i64) {
+    let mut text = [0u8; 20];
+    let mut at = text.len();
+    let mut rest = value.unsigned_abs();
+    loop {
+        at -= 1;
+        text[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        at -= 1;
+        text[at] = b'-';
+    }
+    out.extend_from_slice(&text[at..]);
+}
+
+/// Appends `<kind><value>\r\n`, the head of every counted thing.
+pub(crate) fn push_head(out: &mut Vec<u8>, kind: u8, value: usize) {
+    out.push(kind);
+    // A length in memory always fits: no allocation is longer than isize::MAX.
+    push_integer(out, i64::try_from(value).unwrap_or(i64::MAX));
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends `$<len>\r\n<bytes>\r\n`.
+pub(crate) fn push_bulk(out: &mut Vec<u8>, bytes: &[u8]) {
+    // One growth step for the whole value instead of one for the head and one for the body.
+    out.reserve(bytes.len() + 32);
+    push_head(out, b'$', bytes.len());
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_follow_string2ll() {
+        let check =
+            |text: &str, expected: Option<i64>| assert_eq!(integer(text.as_bytes()), expected, "{text}");
+        check("0", Some(0));
+        check("-1", Some(-1));
+        check("9223372036854775807", Some(i64::MAX));
+        check("-9223372036854775808", Some(i64::MIN));
+        check("9223372036854775808", None);
+        check("-9223372036854775809", None);
+        check("99999999999999999999", None);
+        for wrong in ["", "-", "-0", "00", "01", "+1", " 1", "1 ", "1a", "a"] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn written_integers_read_back() {
+        for value in [0, 1, -1, 9, 10, 99, 100, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            push_integer(&mut out, value);
+            assert_eq!(out, value.to_string().into_bytes());
+            assert_eq!(integer(&out), Some(value));
+        }
+    }
+
+    #[test]
+    fn a_line_ends_at_its_cr_lf_only() {
+        assert_eq!(find_end(b"12\r\n", 0, 0, 64), Line::End(2));
+        assert_eq!(find_end(b"12\r", 0, 0, 64), Line::Missing(2));
+        assert_eq!(find_end(b"12", 0, 0, 64), Line::Missing(2));
+        assert_eq!(find_end(b"1\r2\r\n", 0, 0, 64), Line::Broken);
+        assert_eq!(find_end(b"1234\r\n", 0, 0, 4), Line::End(4));
+        assert_eq!(find_end(b"12345\r\n", 0, 0, 4), Line::TooLong);
+        assert_eq!(find_end(b"12345", 0, 0, 4), Line::TooLong);
+        assert_eq!(find_end(b"1234", 0, 0, 4), Line::Missing(4));
+    }
+}

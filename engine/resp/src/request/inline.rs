@@ -1,0 +1,108 @@
+//! How is a line typed into `telnet` or `nc` split into arguments? By the rules of Redis's `sdssplitargs`.
+//!
+//! Words are separated by white space. `"…"` understands `\xHH \n \r \t \b \a` and takes any other escaped
+//! byte as itself; `'…'` understands only `\'`. A quote may open inside a word but must end the word. A NUL
+//! ends the line.
+
+use crate::ProtocolError;
+
+/// Splits `line` (without its line feed); decoded arguments go to `text`, their ends to `ends`.
+pub(super) fn split(
+    line: &[u8],
+    text: &mut Vec<u8>,
+    spans: &mut Vec<(usize, usize)>,
+) -> Result<(), ProtocolError> {
+    let line = line.split(|&b| b == 0).next().unwrap_or_default();
+    let mut rest = line;
+    loop {
+        while let [first, tail @ ..] = rest
+            && (first.is_ascii_whitespace() || *first == 0x0b)
+        {
+            rest = tail;
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let start = text.len();
+        rest = word(rest, text)?;
+        spans.push((start, text.len()));
+    }
+}
+
+/// Decodes one word into `text` and returns what follows it.
+fn word<'l>(mut rest: &'l [u8], text: &mut Vec<u8>) -> Result<&'l [u8], ProtocolError> {
+    loop {
+        match rest {
+            [] | [b' ' | b'\n' | b'\r' | b'\t', ..] => return Ok(rest),
+            [b'"', tail @ ..] => return double_quoted(tail, text),
+            [b'\'', tail @ ..] => return single_quoted(tail, text),
+            [byte, tail @ ..] => {
+                text.push(*byte);
+                rest = tail;
+            }
+        }
+    }
+}
+
+fn double_quoted<'l>(mut rest: &'l [u8], text: &mut Vec<u8>) -> Result<&'l [u8], ProtocolError> {
+    loop {
+        rest = match rest {
+            [] => return Err(ProtocolError::UnbalancedQuotes),
+            [b'"', tail @ ..] => return after_quote(tail),
+            [b'\\', b'x', high, low, tail @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                text.push(nibble(*high) << 4 | nibble(*low));
+                tail
+            }
+            [b'\\', escaped, tail @ ..] => {
+                text.push(match escaped {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'b' => 0x08,
+                    b'a' => 0x07,
+                    other => *other,
+                });
+                tail
+            }
+            [byte, tail @ ..] => {
+                text.push(*byte);
+                tail
+            }
+        }
+    }
+}
+
+fn single_quoted<'l>(mut rest: &'l [u8], text: &mut Vec<u8>) -> Result<&'l [u8], ProtocolError> {
+    loop {
+        rest = match rest {
+            [] => return Err(ProtocolError::UnbalancedQuotes),
+            [b'\'', tail @ ..] => return after_quote(tail),
+            [b'\\', b'\'', tail @ ..] => {
+                text.push(b'\'');
+                tail
+            }
+            [byte, tail @ ..] => {
+                text.push(*byte);
+                tail
+            }
+        }
+    }
+}
+
+/// A closing quote must be followed by white space or the end of the line.
+fn after_quote(rest: &[u8]) -> Result<&[u8], ProtocolError> {
+    match rest {
+        [] => Ok(rest),
+        [next, ..] if next.is_ascii_whitespace() || *next == 0x0b => Ok(rest),
+        _ => Err(ProtocolError::UnbalancedQuotes),
+    }
+}
+
+/// The value of one hexadecimal digit that was checked to be one.
+fn nibble(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => digit.wrapping_sub(b'A').wrapping_add(10),
+    }
+}

@@ -1,0 +1,8 @@
+//! How does a client ask? Requests: arrays of bulk strings, or one inline line.
+
+pub(crate) mod compose;
+mod inline;
+pub(crate) mod parse;
+
+#[cfg(test)]
+mod parse_test;
