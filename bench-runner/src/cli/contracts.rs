@@ -1,12 +1,49 @@
-//! `bench-runner contracts`.
+//! `bench-runner contracts`: are the committed JSON Schema and TypeScript types those of the Rust types?
 
-use super::Global;
+use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
+use crate::export::contracts;
+use anyhow::Context as _;
 
 /// Write JSON Schema and TypeScript types from the Rust types, or check them
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(after_help = "Examples:\n  bench-runner contracts           write the files\n  \
+    bench-runner contracts --check   exit 1 and name the files that are stale")]
+pub(super) struct Args {
+    /// Write nothing; exit 1 and name the files that are stale
+    #[arg(long)]
+    check: bool,
+}
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub fn execute(_args: Args, _global: &Global) -> anyhow::Result<u8> {
-    anyhow::bail!("'bench-runner contracts' is not built into this version")
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let stale = contracts::stale(&global.root).context("generating the contracts")?;
+    if !args.check {
+        for contract in contracts::generate()?.iter().filter(|one| stale.contains(&one.path)) {
+            let path = global.root.join(&contract.path);
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+            }
+            std::fs::write(&path, &contract.text).with_context(|| format!("writing {}", path.display()))?;
+        }
+    }
+    match global.format {
+        Format::Json => {
+            let names: Vec<_> = stale.iter().map(|path| path.display().to_string()).collect();
+            println!("{}", serde_json::json!({ "stale": names, "written": !args.check }));
+        }
+        Format::Human | Format::Markdown if args.check => {
+            for path in &stale {
+                println!("stale: {} (run 'bench-runner contracts' and commit it)", path.display());
+            }
+        }
+        Format::Human | Format::Markdown => {
+            for path in &stale {
+                println!("wrote {}", path.display());
+            }
+            if stale.is_empty() {
+                println!("the contracts are up to date");
+            }
+        }
+    }
+    Ok(if args.check && !stale.is_empty() { EXIT_TOOL_ERROR } else { EXIT_FINE })
 }

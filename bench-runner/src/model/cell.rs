@@ -125,6 +125,11 @@ pub struct Cell {
     pub measurements: Vec<Measurement>,
     /// Derived: percentiles of the histograms of all ok trials merged.
     pub distributions: Vec<Distribution>,
+    /// The ok trials' histograms merged, one per operation: only where a committed run would have been too
+    /// large with each trial's own, which are then left out (the run's notes say so).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Histogram>>")]
+    pub merged_histograms: Vec<Histogram>,
     /// The trials, in the order they ran.
     pub trials: Vec<Trial>,
 }
@@ -212,7 +217,7 @@ pub struct Trial {
     #[ts(optional)]
     pub os: Option<OsStat>,
     /// Facts that are no metric: keys that were looked up, a survival table, texts of refusals.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     #[ts(type = "Record<string, unknown>")]
     pub facts: BTreeMap<String, serde_json::Value>,
 }
