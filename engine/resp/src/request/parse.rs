@@ -317,3 +317,11 @@ impl<'a> Iterator for Arguments<'a> {
 }
 
 impl ExactSizeIterator for Arguments<'_> {}
+
+#[cfg(test)]
+impl RequestParser {
+    /// Arguments for which memory is held.
+    pub(super) fn argument_capacity(&self) -> usize {
+        self.spans.capacity()
+    }
+}
