@@ -3,19 +3,19 @@
 //! Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 tool error, 2 regression,
 //! 3 inconclusive, 64 usage.
 
-mod compare;
-mod contracts;
-mod db;
-mod env;
-mod import;
-mod list;
-mod machines;
-mod null_server;
-mod plan;
-mod publish;
-mod report;
-mod run;
-mod verify;
+pub mod compare;
+pub mod contracts;
+pub mod db;
+pub mod env;
+pub mod import;
+pub mod list;
+pub mod machines;
+pub mod null_server;
+pub mod plan;
+pub mod publish;
+pub mod report;
+pub mod run;
+pub mod verify;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

@@ -1,5 +1,14 @@
 //! From checked scenarios to an ordered list of steps. Pure: no clock, no files, no network.
 
+mod build;
+mod cells;
+mod cost;
+mod order;
 mod step;
 
+pub use build::{Plan, Request, build};
+pub use cost::{remaining_seconds, step_seconds};
 pub use step::*;
+
+#[cfg(test)]
+mod build_test;

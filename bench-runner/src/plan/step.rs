@@ -52,6 +52,18 @@ pub enum Work {
     },
 }
 
+impl Work {
+    /// The cells that are measured, in order.
+    #[must_use]
+    pub fn cells(&self) -> Vec<&CellKey> {
+        match self {
+            Self::Wire { phases } => phases.iter().map(|phase| &phase.cell).collect(),
+            Self::MemoryCap { phase } => vec![&phase.cell],
+            Self::Startup { cell, .. } => vec![cell],
+        }
+    }
+}
+
 /// A cell's key, label and axes: see [`crate::model::Cell`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellKey {

@@ -1,0 +1,72 @@
+//! How long will a step take? An estimate in seconds, for the time left and for `--budget`.
+//!
+//! The rates below are round, on the slow side, and belong to a two-core virtual machine: an estimate that is too long costs
+//! nothing, one that is too short breaks a promise. They never enter a result.
+
+use super::step::{CapLoad, Step, WirePhase, Work};
+use crate::model::Mode;
+
+/// Start, probing and end of a process, seconds.
+const NATIVE_PROCESS_S: f64 = 0.3;
+/// Start, probing, end and removal of a container, seconds.
+const CONTAINER_PROCESS_S: f64 = 1.6;
+/// One start of the `startup` scenario, seconds.
+const NATIVE_START_S: f64 = 0.08;
+/// One start of the `startup` scenario in a container, seconds.
+const CONTAINER_START_S: f64 = 1.3;
+/// Requests per second of one connection with one request in flight.
+const ONE_AT_A_TIME: f64 = 12_000.0;
+/// Requests per second of many connections.
+const MANY: f64 = 60_000.0;
+/// Requests per second with many in flight, as in preloading.
+const PIPELINED: f64 = 400_000.0;
+/// Connecting one client, seconds.
+const CONNECT_S: f64 = 0.000_1;
+/// Reading the counters before and after a cell, seconds.
+const CELL_S: f64 = 0.03;
+/// Looking at every key of a filled store, keys per second.
+const LOOKS: f64 = 50_000.0;
+
+/// Estimated duration of one step, seconds.
+#[must_use]
+pub fn step_seconds(step: &Step) -> f64 {
+    let native = step.mode == Mode::Native;
+    let process = if native { NATIVE_PROCESS_S } else { CONTAINER_PROCESS_S };
+    match &step.work {
+        Work::Wire { phases } => process + phases.iter().map(phase_seconds).sum::<f64>(),
+        Work::MemoryCap { phase } => {
+            process
+                + CELL_S
+                + match &phase.load {
+                    CapLoad::Fill { keys, .. } => *keys as f64 * (1.0 / ONE_AT_A_TIME + 1.0 / LOOKS),
+                    CapLoad::Overwrite { seconds, .. } | CapLoad::TtlChurn { seconds, .. } => *seconds,
+                }
+        }
+        Work::Startup { starts, .. } => {
+            f64::from(*starts) * if native { NATIVE_START_S } else { CONTAINER_START_S }
+        }
+    }
+}
+
+/// Estimated time left, seconds, corrected by how the estimates did so far: `done_estimated` seconds of
+/// plan took `done_actual` seconds.
+#[must_use]
+pub fn remaining_seconds(remaining_estimated: f64, done_estimated: f64, done_actual: f64) -> f64 {
+    // Until a tenth of a minute is behind us the correction would be noise.
+    if done_estimated < 6.0 {
+        return remaining_estimated;
+    }
+    remaining_estimated * (done_actual / done_estimated).clamp(0.2, 5.0)
+}
+
+fn phase_seconds(phase: &WirePhase) -> f64 {
+    let rate = match (phase.clients, phase.pipeline) {
+        (1, 1) => ONE_AT_A_TIME,
+        (_, 1) => MANY,
+        _ => PIPELINED,
+    };
+    let operations = phase.min_operations.max(phase.exact_operations.unwrap_or(0));
+    let measured = phase.min_seconds.max(operations as f64 / rate);
+    let preload = phase.keys as f64 / PIPELINED;
+    CELL_S + phase.warmup_s + measured + preload + f64::from(phase.clients) * CONNECT_S
+}
