@@ -1,1 +1,49 @@
-//! x
+//! An embeddable key-value store that keeps its memory cap.
+//!
+//! A [`Database`] holds byte strings under byte-string keys, in memory, under a cap that counts what entries and
+//! tables really cost: each block as the allocator rounds it. Room is made before a write, by evicting the least
+//! recently used of a few random keys or as another [`Policy`] says; a value that could never fit is refused and
+//! nothing is evicted for it. Keys can expire.
+//!
+//! ```
+//! use plumbkv::{Database, Expiry, Options, SetOptions};
+//!
+//! # fn main() -> plumbkv::Result<()> {
+//! let db = Database::open(Options::memory(2 * 1024 * 1024))?;
+//! db.set(b"greeting", b"hello")?;
+//! assert_eq!(db.get(b"greeting")?, Some(b"hello".to_vec()));
+//!
+//! // With an expiry, in milliseconds since the Unix epoch: this one is long over.
+//! db.set_with(b"greeting", b"bye", SetOptions::new().expiry(Expiry::At(1)))?;
+//! assert_eq!(db.get(b"greeting")?, None);
+//!
+//! for number in 0..100_000u32 {
+//!     db.set(&number.to_be_bytes(), &[0; 1024])?;
+//! }
+//! let stats = db.stats();
+//! assert!(stats.accounted_bytes <= stats.cap_bytes && stats.evicted > 90_000);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What it is not: it has no sockets, no threads of its own and no files; nothing survives the process. Expired keys
+//! go when they are met, and on a timer only if you call [`Database::expire_cycle`] from one.
+//!
+//! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards. The cap knows glibc's size classes; memory lost to
+//! fragmentation and what other parts of the process use are not in it (`docs/design.md` has the figures).
+
+mod bytes;
+mod clock;
+mod database;
+mod error;
+mod memory;
+mod options;
+mod stats;
+
+pub use bytes::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use database::Database;
+pub use error::{Error, Result};
+pub use memory::{Condition, ExpireCondition, Expiry, Lifetime, Policy, SetOptions, SetOutcome};
+pub use options::Options;
+pub use stats::Stats;

@@ -1,0 +1,301 @@
+//! The front door: every call a database answers, whatever it stores in.
+
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::memory::{Condition, ExpireCondition, Expiry, Lifetime, Policy, SetOptions, SetOutcome, Store};
+use crate::options::Options;
+use crate::stats::Stats;
+
+/// A key-value database. It is `Send + Sync`: share it between threads in an [`Arc`](std::sync::Arc).
+///
+/// Each call is atomic. Calls with several keys ([`multi_get`](Self::multi_get), [`set_many`](Self::set_many),
+/// [`rename`](Self::rename)) lock their shards in ascending order, so nobody sees them half done.
+/// Closures that are handed bytes run under a shard's lock: keep them short, and do not call the database
+/// from inside one, or the thread waits for itself.
+pub struct Database {
+    store: Store,
+}
+
+impl Database {
+    /// Opens a database.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) when the cap is 0, the number of samples is not in
+    /// 1..=64 or the number of shards is not a power of two up to 4096.
+    pub fn open(options: Options) -> Result<Self> {
+        let Options { cap_bytes, policy, samples, clock, shards, seed } = options;
+        Ok(Self { store: Store::open(cap_bytes, policy, samples, clock, shards, seed)? })
+    }
+
+    /// Hands the value of `key` to `f` without copying it, and counts as an access.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        Ok(self.store.read(key, f))
+    }
+
+    /// A copy of the value of `key`.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.read(key, <[u8]>::to_vec)
+    }
+
+    /// Copies of the values of `keys`, in their order, all as of one moment.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        Ok(self.store.multi_get(keys))
+    }
+
+    /// Stores `value` under `key` and clears any expiry the key had.
+    ///
+    /// # Errors
+    /// [`KeyTooLong`](crate::Error::KeyTooLong) and [`ValueTooLong`](crate::Error::ValueTooLong);
+    /// [`TooLargeForCap`](crate::Error::TooLargeForCap), for which nothing is evicted;
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) when no room can be made. The old value stays in each case.
+    pub fn set(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.store.set(key, value)
+    }
+
+    /// Stores `value` under `key` on a condition, with an expiry, and hands back what was there.
+    /// An expiry that has already passed removes the key; that counts as written.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn set_with(&self, key: &[u8], value: &[u8], options: SetOptions) -> Result<SetOutcome> {
+        self.store.set_with(key, value, options)
+    }
+
+    /// Stores all pairs or none; of pairs with the same key the last one counts.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set); no pair is stored then.
+    pub fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
+        self.store.set_many(pairs)
+    }
+
+    /// Removes `key` and returns its value.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn take(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.store.take(key))
+    }
+
+    /// Removes `key`; true if it was there.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn delete(&self, key: &[u8]) -> Result<bool> {
+        Ok(self.store.delete(key))
+    }
+
+    /// Whether `key` is there. Counts as an access.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn exists(&self, key: &[u8]) -> Result<bool> {
+        Ok(self.store.read(key, |_| ()).is_some())
+    }
+
+    /// Length of the value of `key` in bytes, 0 where there is none. Counts as an access.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn value_len(&self, key: &[u8]) -> Result<usize> {
+        Ok(self.store.read(key, <[u8]>::len).unwrap_or(0))
+    }
+
+    /// Adds `suffix` to the end of the value of `key`, which starts out empty, and returns the new length in
+    /// bytes. The expiry stays. A value that has to move is in memory twice for a moment, and the cap counts
+    /// it twice for that moment.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn append(&self, key: &[u8], suffix: &[u8]) -> Result<usize> {
+        self.store.append(key, suffix)
+    }
+
+    /// Adds `delta` to the decimal integer stored under `key`, which starts out as 0, and returns the sum. The
+    /// expiry stays.
+    ///
+    /// # Errors
+    /// [`NotAnInteger`](crate::Error::NotAnInteger), [`Overflow`](crate::Error::Overflow), and as
+    /// [`set`](Self::set).
+    pub fn increment(&self, key: &[u8], delta: i64) -> Result<i64> {
+        self.store.increment(key, delta)
+    }
+
+    /// Lets `key` end at `unix_ms` (milliseconds since the Unix epoch) if `condition` holds; true if it did. A
+    /// time that is not in the future removes the key at once and returns true.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) or [`TooLargeForCap`](crate::Error::TooLargeForCap) when the
+    /// 8 bytes of a first expiry make the entry move and there is no room for it.
+    pub fn expire_at(&self, key: &[u8], unix_ms: u64, condition: ExpireCondition) -> Result<bool> {
+        self.store.expire_at(key, unix_ms, condition)
+    }
+
+    /// How long `key` still lives. Does not count as an access.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn expiry(&self, key: &[u8]) -> Result<Lifetime> {
+        Ok(self.store.lifetime(key))
+    }
+
+    /// Takes the expiry off `key`; true if it had one.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn persist(&self, key: &[u8]) -> Result<bool> {
+        Ok(self.store.persist(key))
+    }
+
+    /// A copy of the value of `key`, after changing its expiry as `expiry` says. A time that is not in the
+    /// future removes the key after copying its value.
+    ///
+    /// # Errors
+    /// As [`expire_at`](Self::expire_at).
+    pub fn get_and_expire(&self, key: &[u8], expiry: Expiry) -> Result<Option<Vec<u8>>> {
+        self.store.get_and_expire(key, expiry)
+    }
+
+    /// Gives the entry `from` the key `to`, replacing what was there; false if `from` does not exist. Value and
+    /// expiry move along. The entry is in memory twice for a moment, and the cap counts it twice.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
+        self.store.rename(from, to)
+    }
+
+    /// Hands about `count` keys to `f` and returns the cursor to go on from; start with 0, and 0 means done.
+    /// Every key that is there from the first call to the last is returned exactly once, however the tables
+    /// grow or shrink between the calls; a key that comes or goes meanwhile may or may not be. The number can be
+    /// lower (a call looks at a bounded number of shards) or a little higher than `count`.
+    ///
+    /// # Errors
+    /// None in memory mode; a cursor that no call has returned simply starts somewhere.
+    pub fn scan(&self, cursor: u64, count: usize, f: &mut dyn FnMut(&[u8])) -> Result<u64> {
+        Ok(self.store.scan(cursor, count, f))
+    }
+
+    /// Hands every key to `f`, in no useful order. Locks one shard at a time.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn for_each_key(&self, mut f: impl FnMut(&[u8])) -> Result<()> {
+        self.store.for_each_key(&mut f);
+        Ok(())
+    }
+
+    /// Bytes accounted for `key`: its block as the allocator rounds it, and its slot in the table. Does not
+    /// count as an access.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn memory_usage(&self, key: &[u8]) -> Result<Option<u64>> {
+        Ok(self.store.memory_usage(key))
+    }
+
+    /// Removes every key.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn clear(&self) -> Result<()> {
+        self.store.clear();
+        Ok(())
+    }
+
+    /// Number of keys, those included whose time is over but which nothing has removed yet. Visits every shard.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.store.len()
+    }
+
+    /// Whether there is no key.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Removes keys whose time is over, for about `budget`, and returns how many. Call it on a timer: without
+    /// it such keys go only when somebody asks for them or eviction meets them.
+    pub fn expire_cycle(&self, budget: Duration) -> u64 {
+        self.store.expire_cycle(budget)
+    }
+
+    /// Counters and sizes now.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.store.stats()
+    }
+
+    /// Counts the accounted bytes afresh by visiting every entry. While nobody writes it equals
+    /// [`Stats::accounted_bytes`]; a difference is a bug in this crate.
+    #[must_use]
+    pub fn recount_bytes(&self) -> u64 {
+        self.store.recount_bytes()
+    }
+
+    /// Changes the memory cap; a lower one evicts at once as the policy allows. Where it allows nothing, what is
+    /// stored stays and writes are refused until there is room. The number of shards stays as it was.
+    ///
+    /// # Errors
+    /// [`InvalidOption`](crate::Error::InvalidOption) when the cap is 0.
+    pub fn set_cap(&self, cap_bytes: u64) -> Result<()> {
+        self.store.set_cap(cap_bytes)
+    }
+
+    /// Changes the eviction policy from the next eviction on.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn set_policy(&self, policy: Policy) -> Result<()> {
+        self.store.set_policy(policy);
+        Ok(())
+    }
+
+    /// Changes how many keys an eviction chooses among.
+    ///
+    /// # Errors
+    /// [`InvalidOption`](crate::Error::InvalidOption) when `samples` is not in 1..=64.
+    pub fn set_samples(&self, samples: u32) -> Result<()> {
+        self.store.set_samples(samples)
+    }
+}
+
+impl SetOptions {
+    /// Writes whatever is there and clears any expiry: what [`Database::set`] does.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Writes only where `condition` holds.
+    #[must_use]
+    pub fn condition(mut self, condition: Condition) -> Self {
+        self.condition = condition;
+        self
+    }
+
+    /// What becomes of the expiry.
+    #[must_use]
+    pub fn expiry(mut self, expiry: Expiry) -> Self {
+        self.expiry = expiry;
+        self
+    }
+
+    /// Hands back the value that was there, written or not.
+    #[must_use]
+    pub fn want_previous(mut self, want: bool) -> Self {
+        self.want_previous = want;
+        self
+    }
+}

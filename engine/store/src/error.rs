@@ -1,0 +1,66 @@
+//! What can go wrong, where, and what to do next.
+
+/// The result of every call on a [`Database`](crate::Database).
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call was not carried out. A call that returns an error has changed nothing the caller can see,
+/// except that making room for it may have evicted other keys.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The key is longer than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES).
+    #[error("the key is {len} bytes long and a key may have {max}; store under a digest of it instead")]
+    KeyTooLong {
+        /// Length of the key in bytes.
+        len: usize,
+        /// The longest key allowed, in bytes.
+        max: usize,
+    },
+    /// The value is, or would become, longer than [`MAX_VALUE_BYTES`](crate::MAX_VALUE_BYTES).
+    #[error("the value would be {len} bytes long and a value may have {max}; split it over several keys")]
+    ValueTooLong {
+        /// Length the value would have, in bytes.
+        len: usize,
+        /// The longest value allowed, in bytes.
+        max: usize,
+    },
+    /// The entry could not be stored even in an otherwise empty database; nothing was evicted for it.
+    #[error(
+        "storing this takes {needed} bytes of memory and the cap is {cap}; nothing was evicted: store less \
+         or raise the cap"
+    )]
+    TooLargeForCap {
+        /// Bytes the call would occupy with every other key gone, the fixed part of the store included.
+        needed: u64,
+        /// The memory cap in bytes.
+        cap: u64,
+    },
+    /// The cap is reached and the policy gives no key that may be evicted, or the allocator is out of memory.
+    #[error(
+        "the memory cap is reached and the eviction policy allows no key to be removed; delete keys, raise the \
+         cap or choose an allkeys policy"
+    )]
+    OutOfMemory,
+    /// [`increment`](crate::Database::increment) met a value that is no decimal 64-bit integer.
+    #[error("the value is not a decimal integer of 64 bits; overwrite it with one before incrementing")]
+    NotAnInteger,
+    /// [`increment`](crate::Database::increment) would leave the range of an `i64`; the value is unchanged.
+    #[error("the increment would leave the range of a 64-bit integer; the value is unchanged")]
+    Overflow,
+    /// The storage mode of this database cannot serve the call.
+    #[error("`{call}` is not available in {mode} mode; open the database in a mode that has it")]
+    Unsupported {
+        /// Name of the call.
+        call: &'static str,
+        /// Name of the storage mode.
+        mode: &'static str,
+    },
+    /// An option has a value that cannot be used.
+    #[error("option `{option}`: {reason}")]
+    InvalidOption {
+        /// Name of the option.
+        option: &'static str,
+        /// What is wrong with it and what would be right.
+        reason: String,
+    },
+}

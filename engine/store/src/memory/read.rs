@@ -1,0 +1,44 @@
+//! How is a value read? Under the shard's lock, in place, and noted as an access.
+
+use super::shard::Shard;
+use super::store::{Location, Store};
+
+impl Store {
+    pub(crate) fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let location = self.locate(key);
+        self.read_locked(&mut self.lock(location.shard), location, key, f)
+    }
+
+    fn read_locked<R>(
+        &self,
+        shard: &mut Shard,
+        location: Location,
+        key: &[u8],
+        f: impl FnOnce(&[u8]) -> R,
+    ) -> Option<R> {
+        let Some(at) = shard.find_live(&self.common, || self.now_ms(), location.tag, key) else {
+            shard.counters.misses += 1;
+            return None;
+        };
+        shard.counters.hits += 1;
+        shard.touch(&self.common, at);
+        shard.table.block(at).map(|block| f(block.value()))
+    }
+
+    pub(crate) fn multi_get(&self, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
+        let locations: Vec<Location> = keys.iter().map(|key| self.locate(key)).collect();
+        let mut locked = self.lock_several(locations.iter().map(|location| location.shard).collect());
+        let one = |(key, location): (&&[u8], &Location)| {
+            let shard = locked.shard(location.shard)?;
+            self.read_locked(shard, *location, key, <[u8]>::to_vec)
+        };
+        keys.iter().zip(&locations).map(one).collect()
+    }
+
+    pub(crate) fn memory_usage(&self, key: &[u8]) -> Option<u64> {
+        let location = self.locate(key);
+        let mut shard = self.lock(location.shard);
+        let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key)?;
+        Some(shard.entry_cost(at))
+    }
+}

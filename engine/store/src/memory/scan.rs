@@ -1,0 +1,58 @@
+//! How are all keys listed, a few at a time, while the tables change? By the tag of the hash.
+//!
+//! The table is sorted by tag, and a key's tag and shard never change. A cursor is the place to go on from,
+//! `shard << 32 | tag`: growth, shrinking, inserts and deletes move entries about in the array, but none past
+//! the cursor. So a key that is there throughout is returned exactly once; Redis promises at least once. Keys with
+//! the same tag are returned by the same call.
+
+use super::store::Store;
+
+const TAG_BITS: u32 = 32;
+
+/// Shards without a key to return that one call passes before it hands back a cursor.
+const PATIENCE: usize = 256;
+
+impl Store {
+    pub(crate) fn scan(&self, cursor: u64, count: usize, f: &mut dyn FnMut(&[u8])) -> u64 {
+        let count = count.max(1);
+        let shards = self.shard_count();
+        let mut index = usize::try_from(cursor >> TAG_BITS).unwrap_or(usize::MAX);
+        let mut from = cursor as u32;
+        let mut returned = 0;
+        let mut passed = 0;
+        while index < shards {
+            let shard = self.lock(index);
+            let mut last = None;
+            for (_, slot) in shard.table.walk_from(from) {
+                if returned >= count && last != Some(slot.tag()) {
+                    return (index as u64) << TAG_BITS | u64::from(slot.tag());
+                }
+                if let Some(block) = slot.block().filter(|_| !slot.is_expired(|| self.now_ms())) {
+                    f(block.key());
+                    returned += 1;
+                    last = Some(slot.tag());
+                }
+            }
+            passed += 1;
+            (index, from) = (index + 1, 0);
+            if returned >= count || passed >= PATIENCE {
+                break;
+            }
+        }
+        if index < shards { (index as u64) << TAG_BITS } else { 0 }
+    }
+
+    pub(crate) fn for_each_key(&self, f: &mut dyn FnMut(&[u8])) {
+        for index in 0..self.shard_count() {
+            for slot in self.lock(index).table.iter() {
+                if let Some(block) = slot.block().filter(|_| !slot.is_expired(|| self.now_ms())) {
+                    f(block.key());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "scan_test.rs"]
+mod tests;

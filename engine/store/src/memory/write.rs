@@ -1,0 +1,294 @@
+//! How does a value change? Every write reserves the bytes it may need before it changes anything.
+
+use super::expiry::Expiry;
+use super::shard::{New, Shard, Shortage, Stop};
+use super::store::{Location, Store};
+use super::table::{smallest_cost, table_cost};
+use crate::bytes::{check_key, check_value_len};
+use crate::error::{Error, Result};
+
+/// When [`set_with`](crate::Database::set_with) writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Condition {
+    /// In any case.
+    #[default]
+    Always,
+    /// Only if the key is not there (NX).
+    IfAbsent,
+    /// Only if the key is there (XX).
+    IfPresent,
+}
+
+/// How [`set_with`](crate::Database::set_with) writes. The default is what [`set`](crate::Database::set) does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SetOptions {
+    /// When to write.
+    pub condition: Condition,
+    /// What becomes of the expiry.
+    pub expiry: Expiry,
+    /// Whether to hand back the value that was there, written or not.
+    pub want_previous: bool,
+}
+
+/// What [`set_with`](crate::Database::set_with) did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SetOutcome {
+    /// Whether the condition held and the value was written.
+    pub written: bool,
+    /// The value that was there before, if there was one and it was asked for.
+    pub previous: Option<Vec<u8>>,
+}
+
+impl Store {
+    pub(crate) fn set(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.set_with(key, value, SetOptions::default()).map(drop)
+    }
+
+    pub(crate) fn set_with(&self, key: &[u8], value: &[u8], options: SetOptions) -> Result<SetOutcome> {
+        check_key(key)?;
+        check_value_len(value.len())?;
+        let location = self.locate(key);
+        self.with_room(location, |shard| {
+            let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key);
+            let written = match options.condition {
+                Condition::Always => true,
+                Condition::IfAbsent => at.is_none(),
+                Condition::IfPresent => at.is_some(),
+            };
+            let previous = |shard: &Shard| {
+                let at = at.filter(|_| options.want_previous)?;
+                shard.table.block(at).map(|block| block.value().to_vec())
+            };
+            if !written {
+                return Ok(SetOutcome { written, previous: previous(shard) });
+            }
+            let expiry = match options.expiry {
+                Expiry::Clear => None,
+                Expiry::Keep => at.and_then(|at| shard.table.slot(at).expiry()),
+                Expiry::At(unix_ms) if unix_ms <= self.now_ms() => {
+                    let previous = previous(shard);
+                    if let Some(at) = at {
+                        shard.remove(&self.common, at);
+                    }
+                    return Ok(SetOutcome { written, previous });
+                }
+                Expiry::At(unix_ms) => Some(unix_ms),
+            };
+            let previous = previous(shard);
+            shard.put(&self.common, New { tag: location.tag, key, value, expiry }, at)?;
+            Ok(SetOutcome { written, previous })
+        })
+    }
+
+    pub(crate) fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
+        for (key, value) in pairs {
+            check_key(key)?;
+            check_value_len(value.len())?;
+        }
+        let locations: Vec<Location> = pairs.iter().map(|(key, _)| self.locate(key)).collect();
+        let mut order: Vec<usize> = (0..pairs.len()).collect();
+        // Stable: of pairs with the same key the last one is written last.
+        order.sort_by_key(|&index| locations[index].shard);
+        let news: Vec<(usize, New<'_>)> = order
+            .into_iter()
+            .map(|index| {
+                let (key, value) = pairs[index];
+                (locations[index].shard, New { tag: locations[index].tag, key, value, expiry: None })
+            })
+            .collect();
+        loop {
+            let shortage = match self.try_set_many(&news) {
+                Ok(()) => return Ok(()),
+                Err(Stop::Failed(error)) => return Err(error),
+                Err(Stop::Short(shortage)) => shortage,
+            };
+            // None of the keys is protected: whatever they hold is about to be replaced.
+            self.make_room(shortage, None)?;
+        }
+    }
+
+    /// Writes all of `news`, sorted by shard, or nothing.
+    fn try_set_many(&self, news: &[(usize, New<'_>)]) -> std::result::Result<(), Stop> {
+        let mut locked = self.lock_several(news.iter().map(|(shard, _)| *shard).collect());
+        let groups = || news.chunk_by(|a, b| a.0 == b.0);
+        let mut bytes = 0;
+        for (index, new) in news {
+            let Some(shard) = locked.shard(*index) else { continue };
+            // Counting a key that occurs twice twice is too much by what its first value costs, and never too little.
+            let at = shard.table.find(new.tag, new.key).ok();
+            bytes += shard.block_need(new, at);
+        }
+        let mut short = 0;
+        for comfort in [true, false] {
+            let mut growths = Vec::new();
+            for group in groups() {
+                let Some(shard) = locked.shard(group[0].0) else { continue };
+                let absent = group.iter().filter(|(_, new)| shard.table.find(new.tag, new.key).is_err());
+                growths.extend(shard.table.growth(absent.count(), comfort).map(|slots| (group[0].0, slots)));
+            }
+            let tables: u64 = growths.iter().map(|(_, slots)| table_cost(*slots)).sum();
+            short = bytes + tables;
+            if !self.common.budget.try_reserve(short) {
+                continue;
+            }
+            let mut unused = short;
+            let mut done = Ok(());
+            for (index, slots) in growths {
+                let Some(shard) = locked.shard(index) else { continue };
+                match shard.grow_to(&self.common, slots) {
+                    Ok(()) => unused -= table_cost(slots),
+                    Err(error) => done = Err(error),
+                }
+            }
+            if done.is_ok() {
+                for (index, new) in news {
+                    let Some(shard) = locked.shard(*index) else { continue };
+                    let before = shard.bytes();
+                    let at = shard.table.find(new.tag, new.key).ok();
+                    done = shard.put_reserved(&self.common, *new, at);
+                    unused = unused + before - shard.bytes();
+                    if done.is_err() {
+                        break;
+                    }
+                }
+            }
+            self.common.budget.release(unused);
+            return Ok(done?);
+        }
+        let tables = groups().count() as u64 * smallest_cost();
+        let alone = tables + news.iter().map(|(_, new)| new.block_cost()).sum::<u64>();
+        Err(Shortage { bytes: short, alone }.into())
+    }
+
+    pub(crate) fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let location = self.locate(key);
+        let mut shard = self.lock(location.shard);
+        let Some(at) = shard.find_live(&self.common, || self.now_ms(), location.tag, key) else {
+            shard.counters.misses += 1;
+            return None;
+        };
+        shard.counters.hits += 1;
+        let value = shard.table.block(at).map(|block| block.value().to_vec());
+        shard.remove(&self.common, at);
+        value
+    }
+
+    pub(crate) fn delete(&self, key: &[u8]) -> bool {
+        let location = self.locate(key);
+        let mut shard = self.lock(location.shard);
+        let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key);
+        // A large block is freed after the lock is released.
+        let removed = at.map(|at| shard.remove(&self.common, at));
+        drop(shard);
+        removed.is_some()
+    }
+
+    pub(crate) fn append(&self, key: &[u8], suffix: &[u8]) -> Result<usize> {
+        check_key(key)?;
+        check_value_len(suffix.len())?;
+        let location = self.locate(key);
+        self.with_room(location, |shard| {
+            match shard.find_live(&self.common, || self.now_ms(), location.tag, key) {
+                Some(at) => {
+                    let old = shard.table.block(at).map_or(0, |block| block.value().len());
+                    check_value_len(old + suffix.len())?;
+                    shard.append(&self.common, at, suffix)
+                }
+                None => {
+                    let new = New { tag: location.tag, key, value: suffix, expiry: None };
+                    shard.put(&self.common, new, None)?;
+                    Ok(suffix.len())
+                }
+            }
+        })
+    }
+
+    pub(crate) fn increment(&self, key: &[u8], delta: i64) -> Result<i64> {
+        check_key(key)?;
+        let location = self.locate(key);
+        self.with_room(location, |shard| {
+            let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key);
+            let (old, expiry) = match at {
+                Some(at) => {
+                    let value = shard.table.block(at).map_or(&[][..], |block| block.value());
+                    (parse_integer(value).ok_or(Error::NotAnInteger)?, shard.table.slot(at).expiry())
+                }
+                None => (0, None),
+            };
+            let sum = old.checked_add(delta).ok_or(Error::Overflow)?;
+            let text = sum.to_string();
+            shard.put(&self.common, New { tag: location.tag, key, value: text.as_bytes(), expiry }, at)?;
+            Ok(sum)
+        })
+    }
+
+    pub(crate) fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
+        check_key(to)?;
+        let (source, target) = (self.locate(from), self.locate(to));
+        let protected = super::evict::Protected { shard: source.shard, tag: source.tag };
+        loop {
+            let shortage = match self.try_rename((from, source), (to, target)) {
+                Ok(existed) => return Ok(existed),
+                Err(Stop::Failed(error)) => return Err(error),
+                Err(Stop::Short(shortage)) => shortage,
+            };
+            self.make_room(shortage, Some(protected))?;
+        }
+    }
+
+    fn try_rename(
+        &self,
+        (from, source): (&[u8], Location),
+        (to, target): (&[u8], Location),
+    ) -> std::result::Result<bool, Stop> {
+        let mut locked = self.lock_several(vec![source.shard, target.shard]);
+        let Some(shard) = locked.shard(source.shard) else { return Ok(false) };
+        let found = shard.find_live(&self.common, || self.now_ms(), source.tag, from);
+        let (Some(at), true) = (found, from != to) else { return Ok(found.is_some()) };
+        // Out of the table, still in the budget: the value is copied from here into the new block.
+        let slot = shard.table.remove(at);
+        let Some(block) = slot.block() else { return Ok(false) };
+        let old_cost = block.cost();
+        let moved = locked.shard(target.shard).map_or(Ok(()), |shard| {
+            let at = shard.find_live(&self.common, || self.now_ms(), target.tag, to);
+            let new = New { tag: target.tag, key: to, value: block.value(), expiry: slot.expiry() };
+            shard.put(&self.common, new, at)
+        });
+        let Some(shard) = locked.shard(source.shard) else { return Ok(false) };
+        match moved {
+            Ok(()) => {
+                drop(slot);
+                shard.release(&self.common, old_cost);
+                Ok(true)
+            }
+            Err(stop) => {
+                shard.put_back(from, slot);
+                Err(match stop {
+                    // Both entries and, where the shards differ, both tables are there at the peak.
+                    Stop::Short(Shortage { bytes, alone }) => {
+                        Stop::Short(Shortage { bytes, alone: alone + old_cost + smallest_cost() })
+                    }
+                    failed @ Stop::Failed(_) => failed,
+                })
+            }
+        }
+    }
+}
+
+/// A decimal integer as Redis takes it: an optional minus, no plus, no leading zeros, no spaces, within an `i64`.
+fn parse_integer(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_plain = match digits {
+        [b'0'] => digits.len() == text.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    if !is_plain {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+#[path = "write_test.rs"]
+mod tests;

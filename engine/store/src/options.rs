@@ -1,0 +1,85 @@
+//! How is a database opened? Each knob says its default and what it costs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::clock::{Clock, SystemClock};
+use crate::memory::Policy;
+
+/// What a [`Database`](crate::Database) is opened with.
+#[derive(Clone)]
+pub struct Options {
+    pub(crate) cap_bytes: u64,
+    pub(crate) policy: Policy,
+    pub(crate) samples: u32,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) shards: Option<usize>,
+    pub(crate) seed: Option<u64>,
+}
+
+impl Options {
+    /// A volatile store that never accounts for more than `cap_bytes` of memory: entries, tables and shards,
+    /// each as the allocator rounds it. `u64::MAX` means no cap; 0 is refused by
+    /// [`open`](crate::Database::open).
+    #[must_use]
+    pub fn memory(cap_bytes: u64) -> Self {
+        Self {
+            cap_bytes,
+            policy: Policy::default(),
+            samples: 5,
+            clock: Arc::new(SystemClock),
+            shards: None,
+            seed: None,
+        }
+    }
+
+    /// Which key goes when the cap is reached. Default [`Policy::AllkeysLru`].
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// How many random keys an eviction chooses among, 1 to 64. Default 5: more come nearer to exact LRU and
+    /// cost one cache miss each (`docs/eviction.md` has the figures).
+    #[must_use]
+    pub fn samples(mut self, samples: u32) -> Self {
+        self.samples = samples;
+        self
+    }
+
+    /// The clock that expiry follows. Default [`SystemClock`].
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Number of shards: a power of two up to 4096, or `None` (the default) for one per 256 KiB of cap.
+    /// More shards let more threads write at once; each costs about 128 bytes, empty or not.
+    #[must_use]
+    pub fn shards(mut self, shards: Option<usize>) -> Self {
+        self.shards = shards;
+        self
+    }
+
+    /// Fixes every random choice (hashing and eviction), so that a single-threaded run repeats exactly.
+    /// For tests and simulations only: with a seed that others know, keys can be made to collide.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The seed stays out: with it, colliding keys can be computed.
+        f.debug_struct("Options")
+            .field("cap_bytes", &self.cap_bytes)
+            .field("policy", &self.policy)
+            .field("samples", &self.samples)
+            .field("shards", &self.shards)
+            .finish_non_exhaustive()
+    }
+}
