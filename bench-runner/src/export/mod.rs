@@ -1,4 +1,16 @@
 //! Trials in, committed JSON out: what a run's record holds, how it is written, and how it is read back.
 
+pub mod assemble;
 pub mod canonical;
 pub mod contracts;
+mod find;
+pub mod histograms;
+mod read;
+mod shrink;
+mod write;
+
+pub use find::{Found, find_run};
+pub(crate) use read::listed_runs;
+pub use read::{ReadError, read_index, read_indexed_run, read_run, read_scenario};
+pub use shrink::{COMMITTED_LIMIT_BYTES, shrink_to};
+pub use write::{index_dir, write_run};

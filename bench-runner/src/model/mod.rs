@@ -7,6 +7,7 @@
 mod cell;
 mod environment;
 mod index;
+pub mod metric;
 mod run;
 mod source;
 

@@ -1,0 +1,67 @@
+//! Which stored run is meant by `latest`, an id, or the beginning of one?
+
+use super::read::{listed_runs, read_indexed_run};
+use crate::model::{Run, ScenarioRecord};
+use anyhow::bail;
+use std::path::{Path, PathBuf};
+
+/// A stored run, whole.
+#[derive(Debug)]
+pub struct Found {
+    /// Folder of its files.
+    pub folder: PathBuf,
+    /// `run.json`.
+    pub run: Run,
+    /// Its scenarios, in catalogue order.
+    pub scenarios: Vec<ScenarioRecord>,
+}
+
+/// Finds a run below `results` by its id or a beginning of it that no other run shares, or as `latest`: the one
+/// that started last, among those with scenarios. Without a version local runs come first, then the newest
+/// published version.
+///
+/// # Errors
+/// When no run fits, several do, or the run cannot be read.
+pub fn find_run(results: &Path, wanted: &str, version: Option<&str>) -> anyhow::Result<Found> {
+    let mut all = listed_runs(results)?;
+    all.retain(|listed| version.is_none_or(|version| version == listed.version));
+    let shown = results.display();
+    if all.is_empty() {
+        match version {
+            Some(version) => {
+                bail!("{shown} holds no run of version '{version}'; 'bench-runner run' makes a local one")
+            }
+            None => bail!("{shown} holds no run yet; 'bench-runner run' makes one"),
+        }
+    }
+    if wanted == "latest" {
+        // Runs of imported estimates alone have `run.json` and no scenario file.
+        all.retain(|listed| listed.run.files.len() > 1);
+        if version.is_none() && all.iter().any(|listed| listed.version == super::write::LOCAL) {
+            all.retain(|listed| listed.version == super::write::LOCAL);
+        }
+    } else {
+        all.retain(|listed| listed.run.id.starts_with(wanted));
+        if let Some(exact) =
+            all.iter().find(|listed| listed.run.id == wanted).map(|listed| listed.run.id.clone())
+        {
+            all.retain(|listed| listed.run.id == exact);
+        }
+        let mut ids: Vec<&str> = all.iter().map(|listed| listed.run.id.as_str()).collect();
+        ids.dedup();
+        if ids.len() > 1 {
+            bail!("'{wanted}' is the beginning of several runs: {}", ids.join(", "));
+        }
+    }
+    // A published run stands under `local` as well, where it was made; both hold the same figures.
+    let Some(listed) = all.pop() else {
+        bail!("{shown} holds no run '{wanted}'; its index.json and local/index.json list those it has");
+    };
+    let (run, scenarios) = read_indexed_run(&listed.base, &listed.run)?;
+    let folder = listed.base.join(if listed.version == super::write::LOCAL {
+        PathBuf::from(&listed.machine_key).join(&run.id)
+    } else {
+        PathBuf::from(&listed.version).join(&listed.machine_key).join(&run.id)
+    });
+    Ok(Found { folder, run, scenarios })
+}

@@ -1,0 +1,238 @@
+//! Records read back: the right kind, a known version, the bytes the index promises, or an error that says
+//! which file, where in it, and what to do.
+
+use super::canonical::sha256_hex;
+use super::write::LOCAL;
+use crate::model::{
+    INDEX_SCHEMA, Index, IndexRun, RUN_SCHEMA, Run, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord,
+};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a record could not be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The file cannot be opened or read.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The text is not JSON, or not of the record's shape.
+    #[error(
+        "{path}: line {line}, column {column}: {message}; restore the file from its commit, or remove the run"
+    )]
+    Shape {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What was wrong there.
+        message: String,
+    },
+    /// Another kind of record.
+    #[error("{path}: is a '{found}', not a '{wanted}'")]
+    Kind {
+        /// The file.
+        path: PathBuf,
+        /// Its `schema`.
+        found: String,
+        /// The `schema` that was asked for.
+        wanted: &'static str,
+    },
+    /// Written by a newer program.
+    #[error(
+        "{path}: schema_version {found} is newer than {known}, the newest this bench-runner reads; update it"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest known here.
+        known: u32,
+    },
+    /// No version of a record that ever was.
+    #[error("{path}: schema_version {found} was never written by any bench-runner")]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// The bytes are not those that were stored.
+    #[error("{path}: sha256 is {found}, {promised_by} says {promised}; restore the file from its commit")]
+    Digest {
+        /// The file.
+        path: PathBuf,
+        /// Its digest.
+        found: String,
+        /// The digest it should have.
+        promised: String,
+        /// The file that says so.
+        promised_by: &'static str,
+    },
+    /// A scenario file of another run lies in the folder.
+    #[error("{path}: belongs to run '{found}', not to '{wanted}'")]
+    Stranger {
+        /// The file.
+        path: PathBuf,
+        /// Its run.
+        found: String,
+        /// The run of the folder.
+        wanted: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+    schema_version: u32,
+}
+
+/// Reads `index.json`.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read_index(path: &Path) -> Result<Index, ReadError> {
+    parse(path, &bytes_of(path)?, INDEX_SCHEMA)
+}
+
+/// Reads a run's folder: `run.json` and the scenario files it names, each checked against its digest.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read_run(folder: &Path) -> Result<(Run, Vec<ScenarioRecord>), ReadError> {
+    let path = folder.join("run.json");
+    let run: Run = parse(&path, &bytes_of(&path)?, RUN_SCHEMA)?;
+    let mut scenarios = Vec::with_capacity(run.scenarios.len());
+    for entry in &run.scenarios {
+        let path = folder.join(&entry.file);
+        let bytes = bytes_of(&path)?;
+        check_digest(&path, &bytes, &entry.sha256, "run.json")?;
+        let record: ScenarioRecord = parse(&path, &bytes, SCENARIO_SCHEMA)?;
+        if record.run_id != run.id {
+            return Err(ReadError::Stranger { path, found: record.run_id, wanted: run.id });
+        }
+        scenarios.push(record);
+    }
+    Ok((run, scenarios))
+}
+
+/// Reads one scenario file.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read_scenario(path: &Path) -> Result<ScenarioRecord, ReadError> {
+    parse(path, &bytes_of(path)?, SCENARIO_SCHEMA)
+}
+
+/// Reads a run that an index lists, every file checked against the index's digest; `base` is the index's folder.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read_indexed_run(base: &Path, listed: &IndexRun) -> Result<(Run, Vec<ScenarioRecord>), ReadError> {
+    for file in &listed.files {
+        let path = base.join(&file.path);
+        check_digest(&path, &bytes_of(&path)?, &file.sha256, "index.json")?;
+    }
+    let first = listed.files.first().map(|file| base.join(&file.path));
+    let folder = first.as_deref().and_then(Path::parent).unwrap_or(base);
+    read_run(folder)
+}
+
+/// Every run under `results/`, published and local, with the folder of its index; oldest first.
+///
+/// # Errors
+/// When an index cannot be read.
+pub(crate) fn listed_runs(results: &Path) -> Result<Vec<Listed>, ReadError> {
+    let mut all = Vec::new();
+    for base in [results.to_path_buf(), results.join(LOCAL)] {
+        let path = base.join("index.json");
+        if !path.exists() {
+            continue;
+        }
+        for version in read_index(&path)?.versions {
+            for machine in version.machines {
+                for run in machine.runs {
+                    let (version, machine_key) = (version.version.clone(), machine.key.clone());
+                    all.push(Listed { base: base.clone(), version, machine_key, run });
+                }
+            }
+        }
+    }
+    all.sort_by(|left, right| left.order().cmp(&right.order()));
+    Ok(all)
+}
+
+/// A run as an index lists it.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    /// Folder of the index.
+    pub(crate) base: PathBuf,
+    /// Version the run stands under.
+    pub(crate) version: String,
+    /// Machine key.
+    pub(crate) machine_key: String,
+    /// The entry.
+    pub(crate) run: IndexRun,
+}
+
+impl Listed {
+    fn order(&self) -> (&str, &str, &str) {
+        (&self.run.started_at, &self.run.id, &self.version)
+    }
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, ReadError> {
+    std::fs::read(path).map_err(|source| ReadError::File { path: path.to_path_buf(), source })
+}
+
+fn check_digest(
+    path: &Path,
+    bytes: &[u8],
+    promised: &str,
+    promised_by: &'static str,
+) -> Result<(), ReadError> {
+    let found = sha256_hex(bytes);
+    if found == promised {
+        return Ok(());
+    }
+    Err(ReadError::Digest { path: path.to_path_buf(), found, promised: promised.to_owned(), promised_by })
+}
+
+/// Kind and version first: a newer record is refused as such, not as one with unknown fields.
+fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], wanted: &'static str) -> Result<T, ReadError> {
+    let shape = |error: serde_json::Error| {
+        let full = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        ReadError::Shape {
+            path: path.to_path_buf(),
+            line: error.line(),
+            column: error.column(),
+            message: full.strip_suffix(&place).unwrap_or(&full).to_owned(),
+        }
+    };
+    let head: Head = serde_json::from_slice(bytes).map_err(shape)?;
+    if head.schema != wanted {
+        return Err(ReadError::Kind { path: path.to_path_buf(), found: head.schema, wanted });
+    }
+    match head.schema_version {
+        SCHEMA_VERSION => serde_json::from_slice(bytes).map_err(shape),
+        newer if newer > SCHEMA_VERSION => {
+            Err(ReadError::Newer { path: path.to_path_buf(), found: newer, known: SCHEMA_VERSION })
+        }
+        // Version 1 is the first: there is nothing to migrate from yet.
+        older => Err(ReadError::Unknown { path: path.to_path_buf(), found: older }),
+    }
+}
+
+#[cfg(test)]
+#[path = "read_test.rs"]
+mod tests;

@@ -1,0 +1,69 @@
+//! How many digits of a figure mean something: those down to the size of its uncertainty.
+
+/// The value cut where its spread begins: the last digit kept is that of half the spread's width (411,873 with
+/// 403,000 … 420,000 is 412,000). At least two and at most four significant digits are kept: a spread of zero
+/// (one trial) promises no more than four.
+#[must_use]
+pub fn significant(value: f64, low: f64, high: f64) -> f64 {
+    if !value.is_finite() || value == 0.0 {
+        return value;
+    }
+    let leading = exponent(value);
+    let half = (high - low).abs() / 2.0;
+    let wanted = if half.is_finite() && half > 0.0 { exponent(half) } else { leading - 3 };
+    round_at(value, wanted.clamp(leading - 3, leading - 1))
+}
+
+/// Position of the leading digit: 2 for 412.
+fn exponent(value: f64) -> i32 {
+    // A float's exponent lies within ±324.
+    value.abs().log10().floor() as i32
+}
+
+fn round_at(value: f64, position: i32) -> f64 {
+    // Powers of ten are exact where they are at least one; dividing by one keeps 0.1 + 0.2 out of the output.
+    if position >= 0 {
+        let unit = 10_f64.powi(position);
+        (value / unit).round() * unit
+    } else {
+        let unit = 10_f64.powi(-position);
+        (value * unit).round() / unit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn digits_end_where_the_spread_begins() {
+        for (value, low, high, expected) in [
+            (411_873.0, 403_000.0, 420_000.0, 412_000.0),
+            (411_873.0, 411_870.0, 411_880.0, 411_900.0),
+            (411_873.0, 100_000.0, 900_000.0, 410_000.0),
+            (47.318, 46.9, 48.1, 47.3),
+            (0.012_345, 0.012_2, 0.012_5, 0.0123),
+            (1.0, 1.0, 1.0, 1.0),
+            (0.0, -1.0, 1.0, 0.0),
+            (123_456.0, 123_456.0, 123_456.0, 123_500.0),
+        ] {
+            assert!(
+                (significant(value, low, high) - expected).abs() <= expected.abs() * 1e-12,
+                "{value} {low} {high}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn cutting_digits_moves_a_value_by_less_than_its_spread_or_five_percent(
+            value in 1e-6_f64..1e12, down in 0.0_f64..1.0, up in 0.0_f64..1.0
+        ) {
+            let (low, high) = (value * (1.0 - down), value * (1.0 + up));
+            let cut = significant(value, low, high);
+            let allowed = ((high - low) / 2.0).max(value * 0.001).min(value * 0.05) * 1.000_001;
+            prop_assert!((cut - value).abs() <= allowed, "{value} cut to {cut}");
+        }
+    }
+}
