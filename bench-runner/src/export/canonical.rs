@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 /// Columns a list or object may take on one line.
-const WIDTH: usize = 110;
+const WIDTH: usize = 200;
 
 /// The text of a record.
 ///
@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn short_containers_stand_on_one_line_and_long_ones_are_indented() {
         let value = json!({ "schema": "x", "points": [{ "p": 50, "ns": 1.5 }, { "p": 99, "ns": 7 }],
-            "long": ["a".repeat(60), "b".repeat(60)], "none": {}, "empty": [] });
+            "long": ["a".repeat(110), "b".repeat(110)], "none": {}, "empty": [] });
         let expected = format!(
             "{{\n  \"schema\": \"x\",\n  \"points\": [{{ \"p\": 50, \"ns\": 1.5 }}, {{ \"p\": 99, \"ns\": 7 }}],\n  \
              \"long\": [\n    \"{}\",\n    \"{}\"\n  ],\n  \"none\": {{}},\n  \"empty\": []\n}}\n",
-            "a".repeat(60),
-            "b".repeat(60)
+            "a".repeat(110),
+            "b".repeat(110)
         );
         assert_eq!(to_text(&value).unwrap(), expected);
     }
