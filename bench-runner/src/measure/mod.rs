@@ -1,1 +1,14 @@
-//! Not yet split up.
+//! Measuring: a step of the plan becomes trials with their values, facts and reasons.
+//!
+//! [`Lab::run_step`] never fails: what goes wrong with a target is a trial with a status and a reason.
+
+mod lab;
+mod memory_cap;
+mod os_stat;
+mod progress;
+mod startup;
+mod trial;
+mod wire;
+
+pub use lab::Lab;
+pub use progress::{Progress, Stage};

@@ -1,0 +1,298 @@
+//! How does the runner talk to a target outside the measured load? One blocking connection.
+
+use super::reply::describe;
+use super::values::{KEY_BYTES, Values, write_key};
+use plumbkv_resp::{Limits, Parsed, Reply, Scalar, compose, parse_reply, peek_scalar};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Where a target listens, and what it wants to hear first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// Its socket.
+    pub socket: SocketAddr,
+    /// Its password, if it was given one.
+    pub password: Option<String>,
+}
+
+/// A conversation that went wrong, in words that name the request.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The socket.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was being done.
+        what: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// A reply other than the one needed.
+    #[error("{request} was answered by {reply}")]
+    Unexpected {
+        /// The request.
+        request: String,
+        /// The reply.
+        reply: String,
+    },
+}
+
+/// A reply that outlives the buffer it came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answered {
+    /// `+text`.
+    Simple(String),
+    /// `-text`.
+    Error(String),
+    /// `:number`.
+    Integer(i64),
+    /// `$bytes`.
+    Bulk(Vec<u8>),
+    /// No value.
+    Null,
+    /// Anything else, in words.
+    Other(String),
+}
+
+/// A blocking connection to a target.
+#[derive(Debug)]
+pub struct Client {
+    stream: TcpStream,
+    input: Vec<u8>,
+}
+
+impl Client {
+    /// Connects, authenticates where needed, and has `PING` answered.
+    ///
+    /// # Errors
+    /// No connection within `timeout`, or another answer than `PONG`.
+    pub fn connect(address: &Address, timeout: Duration) -> Result<Self, ClientError> {
+        let doing = |error| ClientError::Io { what: format!("connecting to {}", address.socket), error };
+        let stream = TcpStream::connect_timeout(&address.socket, timeout).map_err(doing)?;
+        stream.set_nodelay(true).map_err(doing)?;
+        stream.set_read_timeout(Some(timeout)).map_err(doing)?;
+        stream.set_write_timeout(Some(timeout)).map_err(doing)?;
+        let mut client = Self { stream, input: Vec::new() };
+        if let Some(password) = &address.password {
+            client.expect_simple(&[b"AUTH", password.as_bytes()], "OK")?;
+        }
+        client.expect_simple(&[b"PING"], "PONG")?;
+        Ok(client)
+    }
+
+    /// The socket, when the conversation is over and nothing is left unread.
+    #[must_use]
+    pub fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
+    /// Waits at most this long for a reply from now on.
+    ///
+    /// # Errors
+    /// The system refuses, as it does for a wait of nothing.
+    pub fn set_timeout(&self, timeout: Duration) -> Result<(), ClientError> {
+        self.stream
+            .set_read_timeout(Some(timeout))
+            .map_err(|error| ClientError::Io { what: "setting a timeout".to_owned(), error })
+    }
+
+    /// One request, one reply.
+    ///
+    /// # Errors
+    /// The connection is lost or the reply is no RESP.
+    pub fn call(&mut self, request: &[&[u8]]) -> Result<Answered, ClientError> {
+        let mut bytes = Vec::new();
+        compose(request, &mut bytes);
+        let name = String::from_utf8_lossy(request.first().copied().unwrap_or_default()).into_owned();
+        self.send(&bytes, &name)?;
+        self.receive(&name)
+    }
+
+    /// One request whose answer must be the status `expected`.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or another answer.
+    pub fn expect_simple(&mut self, request: &[&[u8]], expected: &str) -> Result<(), ClientError> {
+        match self.call(request)? {
+            Answered::Simple(text) if text == expected => Ok(()),
+            other => Err(unexpected(request, &other)),
+        }
+    }
+
+    /// One request whose answer must be a number.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or another answer.
+    pub fn expect_integer(&mut self, request: &[&[u8]]) -> Result<i64, ClientError> {
+        match self.call(request)? {
+            Answered::Integer(number) => Ok(number),
+            other => Err(unexpected(request, &other)),
+        }
+    }
+
+    /// `INFO`, as text.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or another answer than a bulk.
+    pub fn info(&mut self) -> Result<String, ClientError> {
+        match self.call(&[b"INFO"])? {
+            Answered::Bulk(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            other => Err(unexpected(&[b"INFO"], &other)),
+        }
+    }
+
+    /// Sets keys `0..keys` to their values, pipelined; every reply must be `+OK`. Returns after the first
+    /// refusal of a memory cap, which it counts as unexpected.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or another answer.
+    pub fn fill(
+        &mut self,
+        keys: impl Iterator<Item = u64>,
+        value_bytes: u32,
+        values: &Values,
+    ) -> Result<(), ClientError> {
+        // Small enough for the socket buffers of both sides, so that neither waits for the other for good.
+        const BATCH_BYTES: usize = 128 * 1024;
+        let mut value = vec![0; value_bytes as usize];
+        let (mut batch, mut asked) = (Vec::new(), 0usize);
+        let mut keys = keys.peekable();
+        while let Some(index) = keys.next() {
+            let mut key = [0; KEY_BYTES];
+            write_key(index, &mut key);
+            values.write(index, &mut value);
+            compose(&[b"SET", &key, &value], &mut batch);
+            asked += 1;
+            if batch.len() < BATCH_BYTES && keys.peek().is_some() {
+                continue;
+            }
+            self.send(&batch, "SET")?;
+            for _ in 0..asked {
+                match self.receive("SET")? {
+                    Answered::Simple(text) if text == "OK" => {}
+                    other => return Err(unexpected(&[b"SET"], &other)),
+                }
+            }
+            batch.clear();
+            asked = 0;
+        }
+        Ok(())
+    }
+
+    /// Sends requests that are already written.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub fn send(&mut self, bytes: &[u8], name: &str) -> Result<(), ClientError> {
+        self.stream
+            .write_all(bytes)
+            .map_err(|error| ClientError::Io { what: format!("sending {name}"), error })
+    }
+
+    /// The next reply.
+    ///
+    /// # Errors
+    /// The connection is lost or the reply is no RESP.
+    pub fn receive(&mut self, name: &str) -> Result<Answered, ClientError> {
+        loop {
+            match peek_scalar(&self.input, &Limits::default()) {
+                Parsed::Complete { value, consumed } => {
+                    let answered = own(&value);
+                    self.input.drain(..consumed);
+                    return Ok(answered);
+                }
+                Parsed::Invalid(error) => return self.receive_tree(name, &error.to_string()),
+                Parsed::Incomplete { .. } => self.read_more(name)?,
+            }
+        }
+    }
+
+    /// An aggregate is no scalar: read as a tree, and told in words.
+    fn receive_tree(&mut self, name: &str, why: &str) -> Result<Answered, ClientError> {
+        loop {
+            match parse_reply(&self.input, &Limits::default()) {
+                Parsed::Complete { value, consumed } => {
+                    let text = match value {
+                        Reply::Array(items) => format!("an array of {}", items.len()),
+                        _ => "an aggregate".to_owned(),
+                    };
+                    self.input.drain(..consumed);
+                    return Ok(Answered::Other(text));
+                }
+                Parsed::Invalid(_) => {
+                    return Err(ClientError::Unexpected { request: name.to_owned(), reply: why.to_owned() });
+                }
+                Parsed::Incomplete { .. } => self.read_more(name)?,
+            }
+        }
+    }
+
+    fn read_more(&mut self, name: &str) -> Result<(), ClientError> {
+        let mut piece = [0; 32 * 1024];
+        let failed = |error| ClientError::Io { what: format!("waiting for the reply to {name}"), error };
+        match self.stream.read(&mut piece) {
+            Ok(0) => Err(failed(std::io::Error::new(
+                std::io::ErrorKind::UnexpectedEof,
+                "the target closed the connection",
+            ))),
+            Ok(count) => {
+                self.input.extend_from_slice(&piece[..count]);
+                Ok(())
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                Err(failed(std::io::Error::new(std::io::ErrorKind::TimedOut, "no reply in time")))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+fn own(reply: &Scalar<'_>) -> Answered {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match reply {
+        Scalar::Simple(bytes) => Answered::Simple(text(bytes)),
+        Scalar::Error(bytes) => Answered::Error(text(bytes)),
+        Scalar::Integer(number) => Answered::Integer(*number),
+        Scalar::Bulk(bytes) => Answered::Bulk(bytes.to_vec()),
+        Scalar::Null => Answered::Null,
+    }
+}
+
+impl Answered {
+    /// In words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Simple(text) => describe(&Scalar::Simple(text.as_bytes())),
+            Self::Error(text) => describe(&Scalar::Error(text.as_bytes())),
+            Self::Integer(number) => describe(&Scalar::Integer(*number)),
+            Self::Bulk(bytes) => describe(&Scalar::Bulk(bytes)),
+            Self::Null => describe(&Scalar::Null),
+            Self::Other(text) => text.clone(),
+        }
+    }
+}
+
+fn unexpected(request: &[&[u8]], reply: &Answered) -> ClientError {
+    let name = String::from_utf8_lossy(request.first().copied().unwrap_or_default()).into_owned();
+    ClientError::Unexpected { request: name, reply: reply.describe() }
+}
+
+/// One field of an `INFO` text.
+#[must_use]
+pub fn info_field<'a>(info: &'a str, field: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_info_field_is_found_by_its_whole_name() {
+        let info = "# Memory\r\nused_memory_human:1M\r\nused_memory:1048576\r\n";
+        assert_eq!(info_field(info, "used_memory"), Some("1048576"));
+        assert_eq!(info_field(info, "memory"), None);
+    }
+}

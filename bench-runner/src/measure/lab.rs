@@ -1,0 +1,230 @@
+//! The one door to measuring: starts the target of a step, has its cells measured, ends it.
+
+use super::progress::{Progress, Stage};
+use super::trial::broken;
+use super::{memory_cap, startup, wire};
+use crate::load::client::{Answered, Client};
+use crate::model::{Mode, Placement, Role, Status, Trial};
+use crate::plan::{CellKey, Step, StepOutcome, Work};
+use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, start};
+use rustix::thread::CpuSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Carries out steps on this machine.
+#[derive(Debug)]
+pub struct Lab {
+    catalogue: Catalogue,
+    setup: Setup,
+    stop: Arc<AtomicBool>,
+}
+
+/// What the measuring of one step needs.
+pub(crate) struct Bench<'a> {
+    pub(crate) step: &'a Step,
+    pub(crate) setup: &'a Setup,
+    pub(crate) definition: &'a Definition,
+    pub(crate) binary_override: Option<&'a std::path::Path>,
+    pub(crate) placed: Placed,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) progress: &'a mut dyn FnMut(Progress),
+}
+
+impl Lab {
+    /// A lab; `stop` ends a running step early, whose unfinished trials are then absent.
+    #[must_use]
+    pub fn new(catalogue: Catalogue, setup: Setup, stop: Arc<AtomicBool>) -> Self {
+        raise_open_files();
+        Self { catalogue, setup, stop }
+    }
+
+    /// The targets it knows.
+    #[must_use]
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// Where and with what it starts them.
+    #[must_use]
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Carries out one step. A target that breaks gives trials with a status and a reason; only the stop flag
+    /// leaves trials out.
+    pub fn run_step(&self, step: &Step, progress: &mut dyn FnMut(Progress)) -> StepOutcome {
+        let trials = match self.catalogue.get(&step.target) {
+            None => {
+                fail_all(step, 0, Status::Failed, &format!("no target '{}' in targets.toml", step.target))
+            }
+            Some(definition) => {
+                let placed = Placed::of(step.placement, self.setup.cpus);
+                let _pinned = Pinned::to(placed.generator, &self.setup);
+                let mut bench = Bench {
+                    step,
+                    setup: &self.setup,
+                    definition,
+                    binary_override: self.catalogue.overridden(&step.target),
+                    placed,
+                    stop: &self.stop,
+                    progress,
+                };
+                bench.run()
+            }
+        };
+        StepOutcome { position: step.position, trials }
+    }
+
+    /// Starts a target, checks its answers to a handful of requests, ends it. The text says what answered.
+    ///
+    /// # Errors
+    /// One line that says what did not start or what was answered wrongly.
+    pub fn verify_target(&self, key: &str, mode: Mode) -> Result<String, String> {
+        let definition =
+            self.catalogue.get(key).ok_or_else(|| format!("no target '{key}' in targets.toml"))?;
+        let placed = Placed::of(Placement::Apart, self.setup.cpus);
+        let chosen = self.catalogue.overridden(key);
+        let target = start(definition, chosen, &self.setup, mode, placed, None)?;
+        let told = check_answers(definition, &target).map_err(|reason| format!("{key}: {reason}"));
+        let ready_ms = target.ready_ms;
+        target.stop();
+        told.map(|()| format!("{key} answered rightly, {ready_ms:.1} ms after its start"))
+    }
+}
+
+fn check_answers(definition: &Definition, target: &RunningTarget) -> Result<(), String> {
+    let told = |error: crate::load::client::ClientError| error.to_string();
+    let mut client = Client::connect(&target.address, Duration::from_secs(5)).map_err(told)?;
+    client.expect_simple(&[b"SET", b"verify", b"plumb"], "OK").map_err(told)?;
+    let got = client.call(&[b"GET", b"verify"]).map_err(told)?;
+    let right = match &got {
+        Answered::Bulk(value) => definition.role == Role::Ceiling && value.len() == 5 || value == b"plumb",
+        _ => false,
+    };
+    if !right {
+        return Err(format!("GET of a key that was set to 'plumb' was answered by {}", got.describe()));
+    }
+    match client.expect_integer(&[b"DEL", b"verify"]).map_err(told)? {
+        1 => {}
+        other => return Err(format!("DEL of a key that was there was answered by {other}")),
+    }
+    if definition.role != Role::Ceiling {
+        let gone = client.call(&[b"GET", b"verify"]).map_err(told)?;
+        if gone != Answered::Null {
+            return Err(format!("GET of a deleted key was answered by {}", gone.describe()));
+        }
+    }
+    Ok(())
+}
+
+impl Bench<'_> {
+    fn run(&mut self) -> Vec<(String, Trial)> {
+        let step = self.step;
+        if let Work::Startup { cell, starts } = &step.work {
+            return startup::measure(self, cell, *starts)
+                .into_iter()
+                .map(|trial| (cell.key.clone(), trial))
+                .collect();
+        }
+        self.tell("", Stage::Starting);
+        let mut target = match self.start() {
+            Ok(target) => target,
+            Err(_) if self.stopped() => return Vec::new(),
+            Err(reason) => return fail_all(step, 0, Status::Failed, &reason),
+        };
+        let trials = match &step.work {
+            Work::Wire { phases } => wire::measure(self, &mut target, phases),
+            Work::MemoryCap { phase } => memory_cap::measure(self, &mut target, phase)
+                .into_iter()
+                .map(|trial| (phase.cell.key.clone(), trial))
+                .collect(),
+            Work::Startup { .. } => Vec::new(),
+        };
+        self.tell("", Stage::Stopping);
+        target.stop();
+        trials
+    }
+
+    pub(crate) fn start(&self) -> Result<RunningTarget, String> {
+        let mode = self.step.mode;
+        start(self.definition, self.binary_override, self.setup, mode, self.placed, self.step.cap_bytes)
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn tell(&mut self, cell: &str, stage: Stage) {
+        (self.progress)(Progress {
+            position: self.step.position,
+            target: self.step.target.clone(),
+            mode: self.step.mode,
+            cell: cell.to_owned(),
+            stage,
+        });
+    }
+
+    /// CPUs the load runs on, as the record lists them.
+    pub(crate) fn generator_cpus(&self) -> String {
+        // Of this thread: the pinning is not of the whole process.
+        let text = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+        let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        list.map(|list| list.trim().to_owned()).unwrap_or_default()
+    }
+}
+
+/// The same end for the cells from `first` on.
+pub(crate) fn fail_all(step: &Step, first: usize, status: Status, reason: &str) -> Vec<(String, Trial)> {
+    cells(step)
+        .into_iter()
+        .skip(first)
+        .map(|cell| (cell.key.clone(), broken(step.trial, step.position, status, reason.to_owned())))
+        .collect()
+}
+
+fn cells(step: &Step) -> Vec<&CellKey> {
+    match &step.work {
+        Work::Wire { phases } => phases.iter().map(|phase| &phase.cell).collect(),
+        Work::MemoryCap { phase } => vec![&phase.cell],
+        Work::Startup { cell, .. } => vec![cell],
+    }
+}
+
+/// Holds the calling thread, and the threads and programs it starts, on one CPU while it lives.
+struct Pinned(Option<CpuSet>);
+
+impl Pinned {
+    fn to(cpu: Option<u32>, setup: &Setup) -> Self {
+        let Some(cpu) = cpu else { return Self(None) };
+        let before = rustix::thread::sched_getaffinity(None).ok();
+        let mut set = CpuSet::new();
+        match before {
+            // Several generator threads share all CPUs but the target's.
+            Some(all) if setup.generator_threads > 1 => {
+                set = all;
+                if let Some((server, _)) = setup.cpus {
+                    set.unset(server as usize);
+                }
+            }
+            _ => set.set(cpu as usize),
+        }
+        let pinned = rustix::thread::sched_setaffinity(None, &set).is_ok();
+        Self(before.filter(|_| pinned))
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            let _ = rustix::thread::sched_setaffinity(None, before);
+        }
+    }
+}
+
+/// A thousand connections need a thousand files, here and in the targets that inherit the limit.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}

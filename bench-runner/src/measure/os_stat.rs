@@ -1,0 +1,147 @@
+//! What did the system do between two moments? CPU time by owner, switches, steal, memory.
+
+use crate::load::generator::Stretched;
+use crate::model::OsStat;
+use crate::target::cpu_time::{CpuTime, Source, descendants};
+use crate::target::memory::{rss_bytes, rss_bytes_peak};
+use std::fs;
+use std::time::Instant;
+
+/// Readings at one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading {
+    at: Instant,
+    cpu: CpuTime,
+    machine: MachineTicks,
+    switches: Switches,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct MachineTicks {
+    busy: u64,
+    steal: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Switches {
+    voluntary: u64,
+    involuntary: u64,
+}
+
+impl Reading {
+    /// Now, of the machine and of the target `pid`. The target should be idle: some sources lag by what a
+    /// thread has used since it was last scheduled.
+    pub(crate) fn take(pid: u32, source: &Source) -> Self {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        Self {
+            at: Instant::now(),
+            cpu: source.read().unwrap_or_default(),
+            machine: parse_machine(&stat),
+            switches: switches(pid),
+        }
+    }
+}
+
+/// Sums up stretches of load, each between two readings.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    seconds: f64,
+    stat: OsStat,
+    machine_busy_ns: u64,
+}
+
+impl Account {
+    /// Adds what happened between two readings, and what the generator used meanwhile.
+    pub(crate) fn add(&mut self, before: &Reading, after: &Reading, load: &Stretched) {
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+        let cpu = after.cpu.since(before.cpu);
+        self.seconds += after.at.duration_since(before.at).as_secs_f64();
+        self.machine_busy_ns += after.machine.busy.saturating_sub(before.machine.busy) * tick_ns;
+        let stat = &mut self.stat;
+        stat.server_cpu_ns += cpu.total_ns;
+        stat.server_user_ns += cpu.user_ns;
+        stat.server_system_ns += cpu.system_ns;
+        stat.throttled_ms += cpu.throttled_ns as f64 / 1e6;
+        stat.steal_ms += (after.machine.steal.saturating_sub(before.machine.steal) * tick_ns) as f64 / 1e6;
+        stat.voluntary_switches += after.switches.voluntary.saturating_sub(before.switches.voluntary);
+        stat.involuntary_switches += after.switches.involuntary.saturating_sub(before.switches.involuntary);
+        stat.generator_cpu_ns += load.cpu_ns;
+        stat.generator_busy_max = stat.generator_busy_max.max(load.busy_max);
+    }
+
+    /// The whole, with the target's memory as it is now.
+    pub(crate) fn finish(mut self, pid: u32) -> OsStat {
+        let known = self.stat.server_cpu_ns + self.stat.generator_cpu_ns;
+        if self.seconds > 0.0 {
+            let foreign_ns = self.machine_busy_ns.saturating_sub(known);
+            self.stat.foreign_cpu_cores = foreign_ns as f64 / 1e9 / self.seconds;
+        }
+        self.stat.rss_bytes_end = rss_bytes(pid);
+        self.stat.rss_bytes_peak = rss_bytes_peak(pid).max(self.stat.rss_bytes_end);
+        self.stat
+    }
+}
+
+/// First line of `/proc/stat`: user nice system idle iowait irq softirq steal …; guests are in user already.
+fn parse_machine(stat: &str) -> MachineTicks {
+    let Some(line) = stat.lines().find_map(|line| line.strip_prefix("cpu ")) else {
+        return MachineTicks::default();
+    };
+    let ticks: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
+    MachineTicks { busy: at(0) + at(1) + at(2) + at(5) + at(6), steal: at(7) }
+}
+
+/// Of all threads of the process and its descendants; `/proc/PID/status` alone is the first thread's.
+fn switches(pid: u32) -> Switches {
+    let mut sum = Switches::default();
+    for member in descendants(pid) {
+        for task in fs::read_dir(format!("/proc/{member}/task")).into_iter().flatten().flatten() {
+            let text = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+            let number = |field: &str| {
+                text.lines()
+                    .find_map(|line| line.strip_prefix(field)?.trim().parse::<u64>().ok())
+                    .unwrap_or_default()
+            };
+            sum.voluntary += number("voluntary_ctxt_switches:");
+            sum.involuntary += number("nonvoluntary_ctxt_switches:");
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_leaves_out_idle_waiting_and_steal() {
+        let stat = "cpu  100 10 50 9000 40 3 7 20 5 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        assert_eq!(parse_machine(stat), MachineTicks { busy: 170, steal: 20 });
+    }
+
+    #[test]
+    fn foreign_cores_are_what_neither_side_used() {
+        let mut account = Account { seconds: 2.0, machine_busy_ns: 3_000_000_000, ..Account::default() };
+        account.stat.server_cpu_ns = 1_500_000_000;
+        account.stat.generator_cpu_ns = 1_000_000_000;
+        let stat = account.finish(std::process::id());
+        assert!((stat.foreign_cpu_cores - 0.25).abs() < 1e-9);
+        assert!(stat.rss_bytes_end > 0 && stat.rss_bytes_peak >= stat.rss_bytes_end);
+    }
+
+    #[test]
+    fn switches_of_every_thread_count() {
+        let before = switches(std::process::id());
+        std::thread::scope(|scope| {
+            let handle = scope.spawn(|| {
+                for _ in 0..20 {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                switches(std::process::id())
+            });
+            let after = handle.join().unwrap();
+            assert!(after.voluntary >= before.voluntary + 20);
+        });
+    }
+}

@@ -1,0 +1,190 @@
+//! Which targets are here, which version and allocator, and which file?
+
+use super::command::run;
+use super::digest::{is_static, rustc_of, sha256_file};
+use super::{AllocatorProbe, Catalogue, Definition, Placed, SettingScope, Setup, start};
+use crate::load::client::{Client, info_field};
+use crate::model::{Build, Mode, Role, Setting, TargetRecord};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Looks at every target of the catalogue: there or not, and what it is.
+#[must_use]
+pub fn probe(catalogue: &Catalogue, setup: &Setup) -> Vec<TargetRecord> {
+    catalogue
+        .targets()
+        .iter()
+        .map(|definition| probe_one(definition, catalogue.overridden(&definition.key), setup))
+        .collect()
+}
+
+fn probe_one(definition: &Definition, chosen: Option<&Path>, setup: &Setup) -> TargetRecord {
+    let mut record = TargetRecord {
+        key: definition.key.clone(),
+        title: String::new(),
+        role: definition.role,
+        available: false,
+        reason: None,
+        version: String::new(),
+        allocator: String::new(),
+        transport: definition.transport.clone(),
+        durability: definition.durability.clone(),
+        command: Vec::new(),
+        settings: Vec::new(),
+        build: None,
+        image: None,
+    };
+    match identify(definition, chosen, setup, &mut record) {
+        Ok(()) => record.available = true,
+        Err(reason) => record.reason = Some(reason),
+    }
+    let version = if record.version.is_empty() { "not found" } else { &record.version };
+    record.title = definition.title.replace("{version}", version).replace("{allocator}", &record.allocator);
+    if !record.available {
+        // An empty pair of brackets is all that is left of an allocator that could not be asked.
+        record.title = record.title.replace(" ()", "");
+    }
+    record
+}
+
+fn identify(
+    definition: &Definition,
+    chosen: Option<&Path>,
+    setup: &Setup,
+    record: &mut TargetRecord,
+) -> Result<(), String> {
+    let limit = definition.default_memory_limit.map_or_else(String::new, |bytes| bytes.to_string());
+    record.command = std::iter::once(definition.key.clone()).chain(definition.args.iter().cloned()).collect();
+    let containers = definition.container.is_some() && setup.image.is_ok();
+    for setting in &definition.settings {
+        if setting.only == Some(SettingScope::ContainerPublished) && !containers {
+            continue;
+        }
+        let value = if setting.only == Some(SettingScope::Cap) {
+            setting.value.replace("{memory_limit}", "the cell's cap")
+        } else {
+            setting.value.replace("{memory_limit}", &limit)
+        };
+        record.settings.push(Setting { key: setting.key.clone(), value, reason: setting.reason.clone() });
+    }
+    let binary = locate(definition, chosen, setup)?;
+    if let Some(name) = binary.file_name() {
+        record.command[0] = name.to_string_lossy().into_owned();
+    }
+    let program = binary.display().to_string();
+    let arguments: Vec<&str> = definition.version.args.iter().map(String::as_str).collect();
+    let told = run(&program, &arguments, Duration::from_secs(10))?;
+    let said = format!("{}\n{}", told.stdout, told.stderr);
+    record.version = word_after(&said, &definition.version.after)
+        .ok_or_else(|| format!("{program} does not say its version: {}", told.last_line()))?;
+    record.build = Some(describe_file(&binary, definition.role)?);
+    record.allocator = match &definition.allocator {
+        AllocatorProbe { text: Some(text), .. } => text.clone(),
+        AllocatorProbe { after: Some(after), .. } => {
+            word_after(&said, after).unwrap_or_else(|| "unknown".to_owned())
+        }
+        AllocatorProbe { info: Some(field), .. } => ask_info(definition, chosen, setup, field)?,
+        AllocatorProbe { .. } => "unknown".to_owned(),
+    };
+    if definition.container.is_some() {
+        record.image = setup.image.as_ref().ok().cloned();
+    }
+    Ok(())
+}
+
+fn ask_info(
+    definition: &Definition,
+    chosen: Option<&Path>,
+    setup: &Setup,
+    field: &str,
+) -> Result<String, String> {
+    let anywhere = Placed { target: None, generator: None };
+    let target = start(definition, chosen, setup, Mode::Native, anywhere, None)?;
+    let info = Client::connect(&target.address, Duration::from_secs(5)).and_then(|mut client| client.info());
+    target.stop();
+    let info = info.map_err(|error| format!("{}: {error}", definition.key))?;
+    Ok(info_field(&info, field).unwrap_or("unknown").to_owned())
+}
+
+/// The file of a target's program.
+///
+/// # Errors
+/// There is none; the message says what to do.
+pub fn locate(definition: &Definition, chosen: Option<&Path>, setup: &Setup) -> Result<PathBuf, String> {
+    let hint =
+        if definition.missing.is_empty() { String::new() } else { format!("; {}", definition.missing) };
+    let path = match (chosen, definition.binary.as_str()) {
+        (Some(path), _) => path.to_owned(),
+        (None, "{server_binary}") => setup.server_binary.clone(),
+        (None, "{runner_binary}") => setup.runner_binary.clone(),
+        (None, name) if name.contains('/') => PathBuf::from(name),
+        (None, name) => {
+            let folders = std::env::var_os("PATH").unwrap_or_default();
+            let found =
+                std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+            return found.ok_or_else(|| format!("{name} is not on PATH{hint}"));
+        }
+    };
+    if path.is_file() { Ok(path) } else { Err(format!("{} is not there{hint}", path.display())) }
+}
+
+/// The word that follows `after`, up to white space or a comma.
+fn word_after(text: &str, after: &str) -> Option<String> {
+    let rest = if after.is_empty() { text } else { text.split_once(after)?.1 };
+    let word = rest.split(|c: char| c.is_whitespace() || c == ',').find(|word| !word.is_empty())?;
+    Some(word.to_owned())
+}
+
+fn describe_file(path: &Path, role: Role) -> Result<Build, String> {
+    let told = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let bytes = std::fs::read(path).map_err(told)?;
+    let linked = is_static(&bytes);
+    let ours = role != Role::Rival;
+    // Cargo's own folders: target/<triple>/<profile>/<file>, the triple only where one was named.
+    let mut folders = path.parent().into_iter().flat_map(Path::ancestors).filter_map(Path::file_name);
+    let mut folder = || folders.next().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let (profile, triple) = (folder(), folder());
+    let triple = if triple.matches('-').count() >= 2 { triple } else { String::new() };
+    let known = ours && ["release", "debug"].contains(&profile.as_str());
+    Ok(Build {
+        file: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        sha256: sha256_file(path).map_err(told)?,
+        bytes: bytes.len() as u64,
+        profile: if known { profile } else { String::new() },
+        rustc: if ours { rustc_of(&bytes) } else { String::new() },
+        // On glibc a program is linked statically by this flag and by no other.
+        rustflags: if ours && linked && triple.ends_with("-gnu") {
+            "-C target-feature=+crt-static".to_owned()
+        } else {
+            String::new()
+        },
+        target: if known { triple } else { String::new() },
+        is_static: linked,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_the_word_after_its_mark() {
+        let redis = "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d";
+        assert_eq!(word_after(redis, "v=").as_deref(), Some("7.0.15"));
+        assert_eq!(word_after(redis, "malloc=").as_deref(), Some("jemalloc-5.3.0"));
+        assert_eq!(word_after("plumbkv 0.1.0\n", "plumbkv ").as_deref(), Some("0.1.0"));
+        assert_eq!(word_after(redis, "libc="), None);
+    }
+
+    #[test]
+    fn a_target_that_is_not_installed_is_a_record_that_says_what_to_do() {
+        let catalogue =
+            Catalogue::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/targets.toml")).unwrap();
+        let setup = Setup::new("/".into(), std::env::temp_dir(), "/nowhere/plumbkv".into());
+        let record = probe_one(catalogue.get("plumbkv").unwrap(), None, &setup);
+        assert!(!record.available);
+        let reason = record.reason.unwrap();
+        assert!(reason.contains("/nowhere/plumbkv is not there") && reason.contains("make"), "{reason}");
+        assert_eq!(record.title, "PlumbKV not found");
+    }
+}

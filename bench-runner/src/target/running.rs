@@ -1,0 +1,237 @@
+//! A target that answers: where it is, what the kernel says of it, and how it is ended.
+
+use super::cgroup::{Cgroups, status_field};
+use super::container::{Container, Request};
+use super::cpu_time::Source;
+use super::digest::sha256_file;
+use super::memory::rss_bytes;
+use super::process::{NativeProcess, free_port};
+use super::{Definition, Setup, locate};
+use crate::load::client::{Address, Client};
+use crate::model::{Mode, Placement, ProcessFacts};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a target may take from its start to its first right answer.
+const READY_WITHIN: Duration = Duration::from_secs(15);
+
+/// Where target and generator run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placed {
+    /// The target's CPU; none: any.
+    pub target: Option<u32>,
+    /// The generator's CPU; none: any.
+    pub generator: Option<u32>,
+}
+
+impl Placed {
+    /// The CPUs of a placement.
+    #[must_use]
+    pub fn of(placement: Placement, cpus: Option<(u32, u32)>) -> Self {
+        match (placement, cpus) {
+            (Placement::Apart, Some((target, generator))) => {
+                Self { target: Some(target), generator: Some(generator) }
+            }
+            (Placement::Together, Some((target, _))) => {
+                Self { target: Some(target), generator: Some(target) }
+            }
+            (Placement::Unpinned, _) | (_, None) => Self { target: None, generator: None },
+        }
+    }
+}
+
+/// A target that has answered PING.
+#[derive(Debug)]
+pub struct RunningTarget {
+    /// Where it listens.
+    pub address: Address,
+    /// Its process.
+    pub pid: u32,
+    /// From the start of the process (or of the runtime's `run`) to the first right answer, ms.
+    pub ready_ms: f64,
+    /// Where its CPU time is read.
+    pub cpu: Source,
+    /// RSS after the first right answer, bytes.
+    pub rss_bytes_start: u64,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Native(NativeProcess),
+    Container(Container),
+}
+
+impl Kind {
+    /// Why it cannot answer any more, if it has ended.
+    fn ended(&mut self) -> Option<String> {
+        match self {
+            Self::Native(process) => {
+                let status = process.exit()?;
+                let words = process.last_words().unwrap_or_else(|| "it printed nothing".to_owned());
+                Some(format!("{status}; {words}"))
+            }
+            Self::Container(container) => {
+                let gone = !Path::new(&format!("/proc/{}", container.pid)).exists();
+                gone.then(|| container.last_words())
+            }
+        }
+    }
+
+    fn pid(&self) -> u32 {
+        match self {
+            Self::Native(process) => process.pid(),
+            Self::Container(container) => container.pid,
+        }
+    }
+}
+
+/// Starts a target and waits until it has answered.
+///
+/// # Errors
+/// It is not there, does not start, ends, or does not answer in time: one line with its own last words.
+pub fn start(
+    definition: &Definition,
+    binary_override: Option<&Path>,
+    setup: &Setup,
+    mode: Mode,
+    placed: Placed,
+    cap_bytes: Option<u64>,
+) -> Result<RunningTarget, String> {
+    let mut last = String::new();
+    // Between choosing a port and the target's bind somebody else may take it.
+    for _ in 0..3 {
+        match start_once(definition, binary_override, setup, mode, placed, cap_bytes) {
+            Err(reason) if reason.to_ascii_lowercase().contains("address already in use") => last = reason,
+            other => return other,
+        }
+    }
+    Err(last)
+}
+
+fn start_once(
+    definition: &Definition,
+    binary_override: Option<&Path>,
+    setup: &Setup,
+    mode: Mode,
+    placed: Placed,
+    cap_bytes: Option<u64>,
+) -> Result<RunningTarget, String> {
+    let key = &definition.key;
+    let port = free_port()?;
+    let mut password = None;
+    let begin;
+    let mut kind = match mode {
+        Mode::Native => {
+            let binary = locate(definition, binary_override, setup)?;
+            let arguments = definition.arguments("127.0.0.1", port, cap_bytes);
+            begin = Instant::now();
+            Kind::Native(NativeProcess::spawn(&binary, &arguments, placed.target)?)
+        }
+        Mode::ContainerHost | Mode::ContainerPublished => {
+            let container =
+                definition.container.as_ref().ok_or_else(|| format!("{key} has no container image"))?;
+            let runtime = setup.runtime.as_ref().map_err(Clone::clone)?;
+            let image = setup.image.as_ref().map_err(Clone::clone)?;
+            let published = mode == Mode::ContainerPublished;
+            let mut environment = Vec::new();
+            if published {
+                let secret = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
+                environment.push((container.password_env.clone(), secret.clone()));
+                password = Some(secret);
+            }
+            let (host, inner) = if published { ("0.0.0.0", 6379) } else { ("127.0.0.1", port) };
+            let request = Request {
+                image: &image.reference,
+                cpu: placed.target,
+                published: published.then_some(port),
+                environment,
+                arguments: definition.arguments(host, inner, cap_bytes),
+            };
+            begin = Instant::now();
+            let started =
+                runtime.start(&request).map_err(|reason| format!("{key} did not start: {reason}"))?;
+            Kind::Container(started)
+        }
+    };
+    let address = Address { socket: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), password };
+    wait_until_ready(key, &mut kind, &address, begin)?;
+    let ready_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let pid = kind.pid();
+    Ok(RunningTarget { address, pid, ready_ms, cpu: Source::of(pid), rss_bytes_start: rss_bytes(pid), kind })
+}
+
+fn wait_until_ready(key: &str, kind: &mut Kind, address: &Address, begin: Instant) -> Result<(), String> {
+    loop {
+        let failure = match Client::connect(address, Duration::from_secs(2)) {
+            Ok(_) => return Ok(()),
+            Err(error) => error.to_string(),
+        };
+        if let Some(reason) = kind.ended() {
+            return Err(format!("{key} did not start: {reason}"));
+        }
+        if begin.elapsed() > READY_WITHIN {
+            return Err(format!("{key} did not answer within {} s: {failure}", READY_WITHIN.as_secs()));
+        }
+        // Short enough not to round a start-up of milliseconds, long enough to leave it the CPU.
+        let pause = if begin.elapsed() < Duration::from_millis(200) { 200 } else { 2_000 };
+        std::thread::sleep(Duration::from_micros(pause));
+    }
+}
+
+impl RunningTarget {
+    /// Why it cannot answer any more, if it has ended.
+    pub fn ended(&mut self) -> Option<String> {
+        self.kind.ended()
+    }
+
+    /// What the kernel says of the process.
+    #[must_use]
+    pub fn facts(&self, generator_cpus: String) -> ProcessFacts {
+        let cgroups = Cgroups::new();
+        let limits = cgroups.limits(self.pid);
+        let container = match &self.kind {
+            Kind::Container(container) => Some(container),
+            Kind::Native(_) => None,
+        };
+        ProcessFacts {
+            pid: self.pid,
+            runtime: container.map(|it| format!("{} {}", it.runtime().program, it.runtime().version)),
+            oci_runtime: container.map(|it| it.runtime().oci.clone()),
+            container_id: container.map(|it| it.id.clone()),
+            image_digest: container.map(|it| it.image_digest.clone()),
+            binary_sha256: sha256_file(Path::new(&format!("/proc/{}/exe", self.pid))).unwrap_or_default(),
+            cgroup: followed(&cgroups.membership(self.pid)),
+            cpu_limit: limits.cpu,
+            memory_limit_bytes: limits.memory_bytes,
+            limit_files: limits.files,
+            cpus_allowed: status_field(self.pid, "Cpus_allowed_list").unwrap_or_default(),
+            generator_cpus,
+            cpu_time_source: self.cpu.name().to_owned(),
+            rss_bytes_start: self.rss_bytes_start,
+        }
+    }
+
+    /// Ends it; returns when its process is gone.
+    pub fn stop(self) {
+        drop(self);
+    }
+
+    /// Whether it is a native process without a cgroup of its own.
+    #[must_use]
+    pub fn lacks_own_cgroup(&self) -> bool {
+        matches!(&self.kind, Kind::Native(process) if !process.has_cgroup())
+    }
+}
+
+/// The controllers that limits and CPU time were read from.
+fn followed(membership: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let wanted = ["cpu", "cpuacct", "cpuset", "memory", "unified"];
+    membership
+        .iter()
+        .filter(|(controller, _)| wanted.contains(&controller.as_str()))
+        .map(|(controller, path)| (controller.clone(), path.clone()))
+        .collect()
+}
