@@ -118,8 +118,7 @@ impl Store {
     pub(super) fn evict_here(&self, shard: &mut Shard, bytes: u64, protected: Protected) -> bool {
         let policy = self.policy();
         while !self.common.budget.has_room_for(bytes) {
-            let suitable = if policy.only_volatile() { shard.table.volatile() } else { shard.table.len() };
-            if suitable < FAIR_SAMPLE || bytes > shard.bytes() / 16 {
+            if suitable(shard, policy) < FAIR_SAMPLE || bytes > shard.bytes() / 16 {
                 return false;
             }
             let mut rng = self.rng();
@@ -146,20 +145,22 @@ impl Store {
         true
     }
 
-    /// Samples up to `samples` shards that hold candidates, in a random order without repetition.
+    /// Samples shards in a random order without repetition, until `samples` of them held candidates and together
+    /// they hold a fair sample of the store. A store of fewer entries than that is looked at as a whole.
     fn best_of_several_shards(&self, policy: Policy, protected: Option<Protected>) -> Option<Candidate> {
         let mut rng = self.rng();
         let shards = self.shard_count();
         // The number of shards is a power of two, so an odd stride visits each of them once.
         let (start, stride) = (rng.usize(..shards), rng.usize(..shards) | 1);
         let mut best = None;
-        let mut wanted = self.samples();
+        let (mut sampled, mut population) = (0, 0);
         for step in 0..shards {
             let index = start.wrapping_add(step.wrapping_mul(stride)) & (shards - 1);
             let shard = self.lock(index);
             if self.sample(&shard, index, policy, protected, &mut rng, &mut best) {
-                wanted -= 1;
-                if wanted == 0 {
+                sampled += 1;
+                population += suitable(&shard, policy);
+                if sampled >= self.samples() && population >= FAIR_SAMPLE {
                     break;
                 }
             }
@@ -201,6 +202,11 @@ impl Store {
         shard.table.sample(self.samples(), policy.only_volatile(), rng, see);
         any
     }
+}
+
+/// How many entries of the shard may go.
+fn suitable(shard: &Shard, policy: Policy) -> usize {
+    if policy.only_volatile() { shard.table.volatile() } else { shard.table.len() }
 }
 
 fn remove(shard: &mut Shard, common: &Common, candidate: &Candidate) {

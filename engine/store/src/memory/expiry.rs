@@ -218,7 +218,3 @@ struct Stride {
     looked_at: u64,
     is_done: bool,
 }
-
-#[cfg(test)]
-#[path = "expiry_test.rs"]
-mod tests;

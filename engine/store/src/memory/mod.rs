@@ -21,6 +21,3 @@ pub use evict::Policy;
 pub use expiry::{ExpireCondition, Expiry, Lifetime};
 pub(crate) use store::Store;
 pub use write::{Condition, SetOptions, SetOutcome};
-
-#[cfg(test)]
-mod testing;

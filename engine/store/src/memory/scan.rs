@@ -52,7 +52,3 @@ impl Store {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "scan_test.rs"]
-mod tests;

@@ -1,0 +1,70 @@
+//! Who may name whom inside the library? `memory` is tested with a fake clock and no disk, so it must not learn of the
+//! front door, its options or another storage mode.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a file below `src/memory` may name of the crate besides `memory` itself. `stats` is the shape it fills in.
+const ALLOWED: [&str; 4] = ["bytes", "clock", "error", "stats"];
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The module after each `crate::` in code (not in comments), and each path that leaves `memory` by `super::super`.
+fn outside_names(source: &str) -> Vec<String> {
+    let code = source.lines().map(|line| line.split("//").next().unwrap_or(""));
+    let mut names = Vec::new();
+    for line in code {
+        for after in line.split("crate::").skip(1) {
+            let name: String = after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            names.push(if name.is_empty() { after.to_owned() } else { name });
+        }
+        if line.contains("super::super") {
+            names.push("super::super".to_owned());
+        }
+    }
+    names
+}
+
+#[test]
+fn memory_names_only_bytes_clock_error_and_stats() {
+    let files = rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/memory"));
+    assert!(files.len() >= 10, "the scan found only {} files", files.len());
+    let mut seen = 0;
+    for file in files {
+        for name in outside_names(&fs::read_to_string(&file).unwrap()) {
+            assert!(ALLOWED.contains(&name.as_str()), "{} names crate::{name}", file.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "the scan recognised no `crate::` path at all");
+}
+
+#[test]
+fn the_scan_finds_what_it_should() {
+    assert_eq!(outside_names("use crate::options::Options;"), ["options"]);
+    assert_eq!(outside_names("let x = crate::database::y(super::super::z);"), ["database", "super::super"]);
+    assert_eq!(outside_names("use crate::{a, b};"), ["{a, b};"]);
+    assert_eq!(outside_names("// see crate::options"), Vec::<String>::new());
+}
+
+#[test]
+fn the_library_knows_no_sockets_no_environment_and_no_async() {
+    for file in rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let source = fs::read_to_string(&file).unwrap();
+        for forbidden in ["std::net", "std::env", "std::fs", "std::thread", "async fn", "unsafe "] {
+            let code = source.lines().map(|line| line.split("//").next().unwrap_or(""));
+            assert!({ code }.all(|line| !line.contains(forbidden)), "{} uses {forbidden}", file.display());
+        }
+    }
+}
