@@ -1,2 +1,74 @@
-//! x
-fn main() {}
+//! What does the binary `plumbkv` do? Chooses between serving, being a client and printing completions.
+//!
+//! Exit codes: 0 fine, 1 error, 64 a command line, variable or configuration file that cannot be used.
+
+mod args;
+mod cli;
+mod clients;
+mod clock;
+mod command;
+mod config;
+mod limits;
+mod listener;
+mod log;
+mod process;
+mod reactor;
+mod server;
+mod session;
+mod shared;
+mod shutdown;
+mod units;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, FromArgMatches as _};
+
+fn main() -> ExitCode {
+    let matches = match args::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return args::answer(&error),
+    };
+    let result = match matches.subcommand() {
+        Some(("serve", serve)) => return run_server(serve),
+        Some(("cli", client)) => match cli::Args::from_arg_matches(client) {
+            Ok(client) => cli::execute(client),
+            Err(error) => return args::answer(&error),
+        },
+        Some(("completions", completions)) => print_completions(completions),
+        _ => return ExitCode::from(args::EXIT_USAGE),
+    };
+    result.unwrap_or_else(|error| {
+        log::line(format_args!("plumbkv: {error:#}"));
+        ExitCode::FAILURE
+    })
+}
+
+fn run_server(matches: &ArgMatches) -> ExitCode {
+    let variable = |name: &str| std::env::var(name).ok();
+    let file = matches.get_one::<PathBuf>("config").cloned();
+    let file = file.or_else(|| variable("PLUMBKV_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from));
+    let config = match config::load(|name| args::values(matches, name), variable, file.as_deref()) {
+        Ok(config) => config,
+        Err(error) => {
+            log::line(format_args!("plumbkv: {error}"));
+            return ExitCode::from(args::EXIT_USAGE);
+        }
+    };
+    match server::serve(config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log::line(format_args!("plumbkv: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_completions(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    if let Some(shell) = matches.get_one::<clap_complete::Shell>("shell") {
+        let mut script = Vec::new();
+        clap_complete::generate(*shell, &mut args::command(), "plumbkv", &mut script);
+        std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,152 @@
+//! Who is connected? One entry per connection, for CLIENT LIST and INFO.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use plumbkv_resp::Version;
+
+use crate::command::table::{self, Id};
+
+/// The connections, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    last_id: AtomicU64,
+    // std Mutex: taken when a connection comes or goes and by CLIENT LIST.
+    entries: Mutex<BTreeMap<u64, Arc<Entry>>>,
+}
+
+/// What is known of one connection. Its own thread writes it, any thread may read it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) id: u64,
+    peer: String,
+    local: String,
+    descriptor: i32,
+    connected_ms: u64,
+    last_active_ms: AtomicU64,
+    last_command: AtomicU8,
+    version: AtomicU8,
+    pending_input: AtomicU64,
+    pending_output: AtomicU64,
+    texts: Mutex<Texts>,
+}
+
+/// Names the client gave.
+#[derive(Debug, Default, Clone)]
+struct Texts {
+    name: String,
+    library_name: String,
+    library_version: String,
+}
+
+/// Stands for "no command yet" in [`Entry::last_command`].
+const NO_COMMAND: u8 = u8::MAX;
+
+impl Clients {
+    /// Adds a connection.
+    pub(crate) fn add(&self, peer: String, local: String, descriptor: i32, now_ms: u64) -> Arc<Entry> {
+        let entry = Arc::new(Entry {
+            id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
+            peer,
+            local,
+            descriptor,
+            connected_ms: now_ms,
+            last_active_ms: AtomicU64::new(now_ms),
+            last_command: AtomicU8::new(NO_COMMAND),
+            version: AtomicU8::new(2),
+            pending_input: AtomicU64::new(0),
+            pending_output: AtomicU64::new(0),
+            texts: Mutex::default(),
+        });
+        self.lock().insert(entry.id, Arc::clone(&entry));
+        entry
+    }
+
+    /// Takes a connection out.
+    pub(crate) fn remove(&self, id: u64) {
+        self.lock().remove(&id);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Every connection, oldest first.
+    pub(crate) fn all(&self) -> Vec<Arc<Entry>> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Entry>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn texts(&self) -> MutexGuard<'_, Texts> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.texts().name.clone()
+    }
+
+    pub(crate) fn set_name(&self, name: &str) {
+        name.clone_into(&mut self.texts().name);
+    }
+
+    pub(crate) fn set_library_name(&self, name: &str) {
+        name.clone_into(&mut self.texts().library_name);
+    }
+
+    pub(crate) fn set_library_version(&self, version: &str) {
+        version.clone_into(&mut self.texts().library_version);
+    }
+
+    pub(crate) fn record_command(&self, id: Id) {
+        self.last_command.store(id as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn record_version(&self, version: Version) {
+        self.version.store(if version == Version::Resp3 { 3 } else { 2 }, Ordering::Relaxed);
+    }
+
+    /// Called once a batch.
+    pub(crate) fn record_activity(&self, now_ms: u64, pending_input: usize, pending_output: usize) {
+        self.last_active_ms.store(now_ms, Ordering::Relaxed);
+        self.pending_input.store(pending_input as u64, Ordering::Relaxed);
+        self.pending_output.store(pending_output as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn last_active_ms(&self) -> u64 {
+        self.last_active_ms.load(Ordering::Relaxed)
+    }
+
+    /// One line of CLIENT LIST without its end, in Redis's fields as far as they mean something here.
+    pub(crate) fn describe(&self, now_ms: u64, line: &mut String) {
+        let texts = self.texts().clone();
+        let seconds = |since_ms: u64| now_ms.saturating_sub(since_ms) / 1000;
+        let command = self.last_command.load(Ordering::Relaxed);
+        let command = table::SPECS.get(usize::from(command)).map_or("NULL", |spec| spec.name);
+        let output = self.pending_output.load(Ordering::Relaxed);
+        // Writing to a String cannot fail.
+        let _ = write!(
+            line,
+            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf={} \
+             omem={output} events={} cmd={command} user=default redir=-1 resp={} lib-name={} lib-ver={}",
+            self.id,
+            self.peer,
+            self.local,
+            self.descriptor,
+            texts.name,
+            seconds(self.connected_ms),
+            seconds(self.last_active_ms()),
+            self.pending_input.load(Ordering::Relaxed),
+            if output == 0 { "r" } else { "rw" },
+            self.version.load(Ordering::Relaxed),
+            texts.library_name,
+            texts.library_version,
+        );
+    }
+}

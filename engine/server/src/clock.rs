@@ -1,0 +1,36 @@
+//! What time is it for the commands of one loop turn? Read once when the turn's bytes arrive, as Redis does.
+//!
+//! A pipelined batch would otherwise ask the kernel's clock once a command, and EXPIRE followed by TTL in one batch
+//! could see two different moments.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use plumbkv::{Clock, SystemClock};
+
+/// Unix time in milliseconds, as of the last [`refresh`](Self::refresh).
+#[derive(Debug)]
+pub(crate) struct TurnClock(AtomicU64);
+
+impl TurnClock {
+    /// A clock that shows the present moment.
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(SystemClock.now_ms()))
+    }
+
+    /// Reads the system's clock.
+    pub(crate) fn refresh(&self) {
+        self.0.store(SystemClock.now_ms(), Ordering::Relaxed);
+    }
+
+    /// Moves the clock, for tests that cannot wait.
+    #[cfg(test)]
+    pub(crate) fn advance(&self, by_ms: u64) {
+        self.0.fetch_add(by_ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for TurnClock {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,202 @@
+//! Which commands does the server have? COMMAND and its sub-commands, answered from the table.
+
+use plumbkv_resp::ReplyWriter;
+
+use crate::command::args::{Arguments, is};
+use crate::command::table::{self, Group, Id, Spec, flag};
+use crate::command::{CommandError, Context, glob};
+
+/// What COMMAND is asked.
+#[derive(Debug)]
+pub(crate) enum Query<'a> {
+    Count,
+    /// Everything, or the named ones.
+    Info(Arguments<'a>),
+    Docs(Arguments<'a>),
+    List(Filter<'a>),
+}
+
+/// Which names COMMAND LIST answers.
+#[derive(Debug)]
+pub(crate) enum Filter<'a> {
+    All,
+    /// Of a module; there are none.
+    Nothing,
+    Category(&'a [u8]),
+    Pattern(&'a [u8]),
+}
+
+impl<'a> Query<'a> {
+    pub(crate) fn parse(id: Id, mut words: Arguments<'a>) -> Result<Self, CommandError> {
+        Ok(match id {
+            Id::CommandCount => Self::Count,
+            Id::CommandDocs => Self::Docs(words),
+            Id::CommandList => {
+                let filter = match words.len() {
+                    0 => Filter::All,
+                    3 if is(words.word(), "FILTERBY") => match (words.word(), words.word()) {
+                        (kind, _) if is(kind, "MODULE") => Filter::Nothing,
+                        (kind, name) if is(kind, "ACLCAT") => Filter::Category(name),
+                        (kind, pattern) if is(kind, "PATTERN") => Filter::Pattern(pattern),
+                        _ => return Err(CommandError::SYNTAX),
+                    },
+                    _ => return Err(CommandError::SYNTAX),
+                };
+                Self::List(filter)
+            }
+            _ => Self::Info(words),
+        })
+    }
+
+    pub(crate) fn answer(self, context: &mut Context<'_>) -> Result<(), CommandError> {
+        let mut reply = context.reply();
+        match self {
+            Self::Count => reply.integer(table::commands().count() as i64),
+            Self::Info(names) if names.len() == 0 => {
+                reply.array(table::commands().count());
+                table::commands().for_each(|spec| describe(&mut reply, spec));
+            }
+            Self::Info(names) => {
+                reply.array(names.len());
+                for name in names {
+                    match table::find_full(name) {
+                        Some(spec) => describe(&mut reply, spec),
+                        None => reply.null_array(),
+                    }
+                }
+            }
+            Self::Docs(names) if names.len() == 0 => {
+                reply.map(table::commands().count());
+                table::commands().for_each(|spec| document(&mut reply, spec));
+            }
+            Self::Docs(names) => {
+                // Names that do not exist are left out.
+                let found: Vec<_> = names.filter_map(table::find_full).collect();
+                reply.map(found.len());
+                found.into_iter().for_each(|spec| document(&mut reply, spec));
+            }
+            Self::List(filter) => {
+                let names: Vec<_> = table::commands().filter(|spec| filter.accepts(spec)).collect();
+                reply.array(names.len());
+                names.iter().for_each(|spec| reply.bulk(spec.name.as_bytes()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Filter<'_> {
+    fn accepts(&self, spec: &Spec) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nothing => false,
+            Self::Category(name) => {
+                categories(spec).iter().any(|category| is(name, category.trim_start_matches('@')))
+            }
+            Self::Pattern(pattern) => glob::matches(pattern, spec.name.as_bytes(), true),
+        }
+    }
+}
+
+/// One element of COMMAND's reply, in the ten fields that Redis 7.0 has.
+fn describe(reply: &mut ReplyWriter<'_>, spec: &'static Spec) {
+    reply.array(10);
+    reply.bulk(spec.name.as_bytes());
+    reply.integer(spec.arity);
+    let flags: Vec<&str> =
+        flag::NAMES.iter().filter(|(bit, _)| spec.has(*bit)).map(|(_, name)| *name).collect();
+    reply.set(flags.len());
+    flags.iter().for_each(|name| reply.simple(name));
+    let (first, last, step) = spec.keys;
+    reply.integer(first);
+    reply.integer(last);
+    reply.integer(step);
+    let categories = categories(spec);
+    reply.set(categories.len());
+    categories.iter().for_each(|name| reply.simple(name));
+    // Hints for cluster proxies: none.
+    reply.array(0);
+    key_specifications(reply, spec);
+    reply.array(spec.sub_commands().count());
+    spec.sub_commands().for_each(|sub| describe(reply, sub));
+}
+
+/// Where the keys are, in the form that Redis 7.0 added beside the three numbers.
+fn key_specifications(reply: &mut ReplyWriter<'_>, spec: &Spec) {
+    let (first, last, step) = spec.keys;
+    if first == 0 {
+        return reply.array(0);
+    }
+    reply.array(1);
+    reply.map(3);
+    reply.bulk(b"flags");
+    let access = if spec.has(flag::READONLY) { "RO" } else { "RW" };
+    reply.set(1);
+    reply.simple(access);
+    reply.bulk(b"begin_search");
+    reply.map(2);
+    reply.bulk(b"type");
+    reply.bulk(b"index");
+    reply.bulk(b"spec");
+    reply.map(1);
+    reply.bulk(b"index");
+    reply.integer(first);
+    reply.bulk(b"find_keys");
+    reply.map(2);
+    reply.bulk(b"type");
+    reply.bulk(b"range");
+    reply.bulk(b"spec");
+    reply.map(3);
+    reply.bulk(b"lastkey");
+    // Counted from the first key, where `keys` counts from the name.
+    reply.integer(if last > 0 { last - first } else { last });
+    reply.bulk(b"keystep");
+    reply.integer(step);
+    reply.bulk(b"limit");
+    reply.integer(0);
+}
+
+fn document(reply: &mut ReplyWriter<'_>, spec: &'static Spec) {
+    let subs = spec.sub_commands().count();
+    reply.bulk(spec.name.as_bytes());
+    reply.map(4 + usize::from(subs > 0));
+    for (field, text) in [
+        ("summary", spec.summary),
+        ("since", spec.since),
+        ("group", spec.group.name()),
+        ("complexity", spec.complexity),
+    ] {
+        reply.bulk(field.as_bytes());
+        reply.bulk(text.as_bytes());
+    }
+    if subs > 0 {
+        reply.bulk(b"subcommands");
+        reply.map(subs);
+        spec.sub_commands().for_each(|sub| document(reply, sub));
+    }
+}
+
+/// Redis's access categories of a command.
+fn categories(spec: &Spec) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    if spec.has(flag::WRITE) {
+        names.push("@write");
+    }
+    if spec.has(flag::READONLY) {
+        names.push("@read");
+    }
+    match spec.group {
+        Group::String => names.push("@string"),
+        Group::Generic => names.push("@keyspace"),
+        Group::Connection => names.push("@connection"),
+        Group::Server => {}
+    }
+    if spec.has(flag::ADMIN) {
+        names.push("@admin");
+    }
+    if spec.has(flag::DANGEROUS) {
+        names.push("@dangerous");
+    }
+    names.push(if spec.has(flag::FAST) { "@fast" } else { "@slow" });
+    names
+}

@@ -1,0 +1,187 @@
+//! Which settings can be seen and changed while the server runs? CONFIG GET and CONFIG SET, under Redis's names.
+
+use plumbkv::Policy;
+
+use crate::command::args::{Arguments, parse_integer};
+use crate::command::{CommandError, Context, glob};
+use crate::log::Level;
+use crate::shared::Shared;
+use crate::units;
+
+/// One setting that CONFIG knows.
+struct Parameter {
+    name: &'static str,
+    get: fn(&Shared) -> String,
+    /// How a new value is checked; `None` for what is fixed while the server runs.
+    set: Option<Check>,
+}
+
+/// Reads a new value without applying it, so that CONFIG SET changes everything or nothing.
+type Check = fn(&str) -> Result<Change, String>;
+
+/// A value that was checked.
+enum Change {
+    MaxMemory(u64),
+    Policy(Policy),
+    Samples(u32),
+    Password(Option<String>),
+    ProtectedMode(bool),
+    MaxClients(u64),
+    TimeoutSeconds(u64),
+    LogLevel(Level),
+    /// The only value there is.
+    Nothing,
+}
+
+/// In the order CONFIG GET * answers. `save`, `appendonly` and `databases` are fixed facts that clients ask for.
+static PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "maxmemory",
+        get: |shared| show_cap(shared.database.stats().cap_bytes).to_string(),
+        set: Some(|text| {
+            let bytes = units::parse_bytes(text).ok_or("argument must be a memory value")?;
+            // 0 is Redis's word for no cap.
+            Ok(Change::MaxMemory(if bytes == 0 { u64::MAX } else { bytes }))
+        }),
+    },
+    Parameter {
+        name: "maxmemory-policy",
+        get: |shared| shared.database.stats().policy.to_string(),
+        set: Some(|text| {
+            text.to_ascii_lowercase().parse().map(Change::Policy).map_err(|error| format!("{error}"))
+        }),
+    },
+    Parameter {
+        name: "maxmemory-samples",
+        get: |shared| shared.settings.samples().to_string(),
+        set: Some(|text| between(text, 1, 64).map(|samples| Change::Samples(samples as u32))),
+    },
+    Parameter {
+        name: "requirepass",
+        get: |shared| shared.settings.password().unwrap_or_default(),
+        set: Some(|text| Ok(Change::Password((!text.is_empty()).then(|| text.to_owned())))),
+    },
+    Parameter {
+        name: "protected-mode",
+        get: |shared| yes_no(shared.settings.protected_mode()),
+        set: Some(|text| match text.to_ascii_lowercase().as_str() {
+            "yes" => Ok(Change::ProtectedMode(true)),
+            "no" => Ok(Change::ProtectedMode(false)),
+            _ => Err("argument must be 'yes' or 'no'".to_owned()),
+        }),
+    },
+    Parameter {
+        name: "maxclients",
+        get: |shared| shared.settings.max_clients().to_string(),
+        set: Some(|text| between(text, 1, u64::from(u32::MAX)).map(Change::MaxClients)),
+    },
+    Parameter {
+        name: "timeout",
+        get: |shared| shared.settings.timeout_seconds().to_string(),
+        set: Some(|text| between(text, 0, i32::MAX as u64).map(Change::TimeoutSeconds)),
+    },
+    Parameter {
+        name: "loglevel",
+        get: |_| crate::log::level().redis_name().to_owned(),
+        set: Some(|text| {
+            text.parse().map(Change::LogLevel).map_err(|_| {
+                "argument(s) must be one of the following: debug, verbose, notice, warning".to_owned()
+            })
+        }),
+    },
+    Parameter { name: "save", get: |_| String::new(), set: Some(|text| only(text, "")) },
+    Parameter { name: "appendonly", get: |_| yes_no(false), set: Some(|text| only(text, "no")) },
+    Parameter { name: "databases", get: |_| "1".to_owned(), set: None },
+    Parameter { name: "bind", get: |shared| shared.facts.addresses.join(" "), set: None },
+    Parameter { name: "port", get: |shared| shared.facts.tcp_port.to_string(), set: None },
+    Parameter {
+        name: "unixsocket",
+        get: |shared| shared.facts.unix_socket.clone().unwrap_or_default(),
+        set: None,
+    },
+    Parameter { name: "proto-max-bulk-len", get: |_| (512_u64 << 20).to_string(), set: None },
+    Parameter { name: "io-backend", get: |shared| shared.facts.io_backend.to_owned(), set: None },
+];
+
+/// CONFIG GET: each setting that matches any pattern, once.
+pub(crate) fn get(context: &mut Context<'_>, patterns: Arguments<'_>) -> Result<(), CommandError> {
+    let wanted =
+        |name: &str| patterns.into_iter().any(|pattern| glob::matches(pattern, name.as_bytes(), true));
+    let found: Vec<_> = PARAMETERS.iter().filter(|parameter| wanted(parameter.name)).collect();
+    let shared = context.shared;
+    let mut reply = context.reply();
+    reply.map(found.len());
+    for parameter in found {
+        reply.bulk(parameter.name.as_bytes());
+        reply.bulk((parameter.get)(shared).as_bytes());
+    }
+    Ok(())
+}
+
+/// CONFIG SET: all values are checked before the first is applied.
+pub(crate) fn set(context: &mut Context<'_>, mut pairs: Arguments<'_>) -> Result<(), CommandError> {
+    let mut changes: Vec<(&'static str, Change)> = Vec::new();
+    while let (Some(name), Some(value)) = (pairs.next(), pairs.next()) {
+        let parameter =
+            PARAMETERS.iter().find(|parameter| parameter.name.as_bytes().eq_ignore_ascii_case(name));
+        let parameter = parameter.ok_or_else(|| {
+            CommandError::quoting("ERR Unknown option or number of arguments for CONFIG SET - '", name, "'")
+        })?;
+        if changes.iter().any(|(seen, _)| *seen == parameter.name) {
+            return Err(failed(parameter.name, "duplicate parameter"));
+        }
+        let check = parameter.set.ok_or_else(|| failed(parameter.name, "can't set immutable config"))?;
+        let value =
+            std::str::from_utf8(value).map_err(|_| failed(parameter.name, "argument must be UTF-8"))?;
+        changes.push((parameter.name, check(value).map_err(|reason| failed(parameter.name, &reason))?));
+    }
+    for (name, change) in changes {
+        apply(context.shared, change).map_err(|reason| failed(name, &reason))?;
+    }
+    context.ok()
+}
+
+fn apply(shared: &Shared, change: Change) -> Result<(), String> {
+    match change {
+        Change::MaxMemory(bytes) => shared.database.set_cap(bytes).map_err(|error| error.to_string())?,
+        Change::Policy(policy) => shared.database.set_policy(policy).map_err(|error| error.to_string())?,
+        Change::Samples(samples) => {
+            shared.database.set_samples(samples).map_err(|error| error.to_string())?;
+            shared.settings.set_samples(samples);
+        }
+        Change::Password(password) => shared.settings.set_password(password),
+        Change::ProtectedMode(on) => shared.settings.set_protected_mode(on),
+        Change::MaxClients(count) => shared.settings.set_max_clients(count),
+        Change::TimeoutSeconds(seconds) => shared.settings.set_timeout_seconds(seconds),
+        Change::LogLevel(level) => crate::log::set_level(level),
+        Change::Nothing => {}
+    }
+    Ok(())
+}
+
+fn failed(name: &str, reason: &str) -> CommandError {
+    CommandError::new(format!("ERR CONFIG SET failed (possibly related to argument '{name}') - {reason}"))
+}
+
+fn between(text: &str, low: u64, high: u64) -> Result<u64, String> {
+    parse_integer(text.as_bytes())
+        .and_then(|number| u64::try_from(number).ok())
+        .filter(|number| (low..=high).contains(number))
+        .ok_or_else(|| format!("argument must be between {low} and {high} inclusive"))
+}
+
+fn only(text: &str, value: &str) -> Result<Change, String> {
+    if text == value {
+        return Ok(Change::Nothing);
+    }
+    Err(format!("only '{value}' is possible: this version keeps everything in memory"))
+}
+
+/// The cap as Redis writes it: 0 when there is none.
+pub(super) fn show_cap(bytes: u64) -> u64 {
+    if bytes == u64::MAX { 0 } else { bytes }
+}
+
+fn yes_no(on: bool) -> String {
+    if on { "yes" } else { "no" }.to_owned()
+}

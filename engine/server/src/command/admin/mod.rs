@@ -1,0 +1,136 @@
+//! What do commands about the server do? COMMAND, CONFIG, INFO, MEMORY, FLUSHALL, DBSIZE, TIME.
+
+mod catalogue;
+mod config;
+mod info;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::args::{self, Arguments, is};
+use super::table::{self, Id, Spec};
+use super::{CommandError, Context};
+
+/// Commands about the server.
+#[derive(Debug)]
+pub(crate) enum Command<'a> {
+    Catalogue(catalogue::Query<'a>),
+    ConfigGet { patterns: Arguments<'a> },
+    ConfigSet { pairs: Arguments<'a> },
+    ConfigResetStat,
+    Info { sections: Arguments<'a> },
+    DbSize,
+    Flush,
+    Time,
+    MemoryUsage { key: &'a [u8] },
+    Help(Id),
+}
+
+impl<'a> Command<'a> {
+    pub(crate) fn parse(id: Id, mut words: Arguments<'a>) -> Result<Self, CommandError> {
+        Ok(match id {
+            Id::Command | Id::CommandCount | Id::CommandDocs | Id::CommandInfo | Id::CommandList => {
+                Self::Catalogue(catalogue::Query::parse(id, words)?)
+            }
+            Id::ConfigGet => Self::ConfigGet { patterns: words },
+            Id::ConfigSet if words.len() % 2 == 1 => return Err(CommandError::wrong_arity("config|set")),
+            Id::ConfigSet => Self::ConfigSet { pairs: words },
+            Id::ConfigResetstat => Self::ConfigResetStat,
+            Id::Info => Self::Info { sections: words },
+            Id::Dbsize => Self::DbSize,
+            Id::Flushall | Id::Flushdb => {
+                // Both ways free the memory before the reply: a cap that is true cannot wait for a background thread.
+                let mode = words.next();
+                words.finish()?;
+                if mode.is_some_and(|mode| !is(mode, "ASYNC") && !is(mode, "SYNC")) {
+                    return Err(CommandError::SYNTAX);
+                }
+                Self::Flush
+            }
+            Id::Time => Self::Time,
+            Id::MemoryUsage => Self::parse_memory_usage(words)?,
+            Id::CommandHelp => Self::Help(Id::Command),
+            Id::ConfigHelp => Self::Help(Id::Config),
+            Id::MemoryHelp => Self::Help(Id::Memory),
+            _ => return Err(CommandError::not_served()),
+        })
+    }
+
+    fn parse_memory_usage(mut words: Arguments<'a>) -> Result<Self, CommandError> {
+        let key = words.word();
+        while let Some(option) = words.next() {
+            // Values are not nested, so that there is nothing to sample; the number is still checked.
+            let number = words.next().filter(|_| is(option, "SAMPLES")).ok_or(CommandError::SYNTAX)?;
+            if args::integer(number)? < 0 {
+                return Err(CommandError::SYNTAX);
+            }
+        }
+        Ok(Self::MemoryUsage { key })
+    }
+
+    pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
+        let database = &context.shared.database;
+        match self {
+            Self::Catalogue(query) => query.answer(context),
+            Self::ConfigGet { patterns } => config::get(context, patterns),
+            Self::ConfigSet { pairs } => config::set(context, pairs),
+            Self::ConfigResetStat => {
+                context.shared.counters.reset(database.stats());
+                context.ok()
+            }
+            Self::Info { sections } => {
+                let text = info::compose(context.shared, sections);
+                context.reply().verbatim("txt", text.as_bytes());
+                Ok(())
+            }
+            Self::DbSize => {
+                let keys = database.len();
+                context.integer(keys as i64)
+            }
+            Self::Flush => {
+                database.clear()?;
+                context.ok()
+            }
+            Self::Time => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let mut reply = context.reply();
+                reply.array(2);
+                reply.bulk(now.as_secs().to_string().as_bytes());
+                reply.bulk(now.subsec_micros().to_string().as_bytes());
+                Ok(())
+            }
+            Self::MemoryUsage { key } => {
+                match database.memory_usage(key)? {
+                    Some(bytes) => context.reply().integer(bytes as i64),
+                    None => context.reply().null(),
+                }
+                Ok(())
+            }
+            Self::Help(id) => {
+                help(context, table::spec(id));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The reply of `CONTAINER HELP`, made from the table: each sub-command, then its summary indented.
+pub(crate) fn help(context: &mut Context<'_>, container: &'static Spec) {
+    let mut lines = vec![format!(
+        "{} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        container.name.to_uppercase()
+    )];
+    for spec in container.sub_commands() {
+        let sub = spec.name.split_once('|').map_or(spec.name, |(_, sub)| sub);
+        lines.push(sub.to_uppercase());
+        lines.push(format!("    {}", spec.summary));
+    }
+    let mut reply = context.reply();
+    reply.array(lines.len());
+    for line in &lines {
+        reply.simple(line);
+    }
+}
+
+#[cfg(test)]
+#[path = "admin_test.rs"]
+mod tests;

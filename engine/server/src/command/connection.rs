@@ -1,0 +1,287 @@
+//! What do commands about the connection do? PING, HELLO, AUTH, CLIENT and their kin.
+
+use plumbkv_resp::{ReplyWriter, Version};
+
+use super::args::{self, Arguments, is};
+use super::table::{self, Id};
+use super::{CommandError, Context};
+use crate::session::Client;
+use crate::shared::Shared;
+
+/// Commands about the connection.
+#[derive(Debug)]
+pub(crate) enum Command<'a> {
+    Ping { message: Option<&'a [u8]> },
+    Echo { message: &'a [u8] },
+    Quit,
+    Hello { version: Option<Version>, credentials: Option<(&'a [u8], &'a [u8])>, name: Option<&'a [u8]> },
+    Auth { user: &'a [u8], password: &'a [u8], user_given: bool },
+    Select { index: i64 },
+    Reset,
+    Id,
+    GetName,
+    SetName { name: &'a [u8] },
+    SetInfo { attribute: &'a [u8], value: &'a [u8] },
+    Info,
+    List { filter: Filter },
+    Help,
+}
+
+/// Which connections CLIENT LIST describes.
+#[derive(Debug)]
+pub(crate) enum Filter {
+    All,
+    /// A TYPE that this server has no connections of.
+    Nobody,
+    Ids(Vec<u64>),
+}
+
+/// There are no users but the one every connection is.
+const USER: &[u8] = b"default";
+
+const HELLO_NEEDS_AUTH: CommandError = CommandError::fixed(
+    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> \
+     <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
+);
+const NO_PASSWORD_SET: CommandError = CommandError::fixed(
+    "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
+     configuration is correct?",
+);
+const BAD_NAME: CommandError =
+    CommandError::fixed("ERR Client names cannot contain spaces, newlines or special characters.");
+
+impl<'a> Command<'a> {
+    pub(crate) fn parse(id: Id, mut words: Arguments<'a>) -> Result<Self, CommandError> {
+        Ok(match id {
+            Id::Ping if words.len() > 1 => return Err(CommandError::wrong_arity("ping")),
+            Id::Ping => Self::Ping { message: words.next() },
+            Id::Echo => Self::Echo { message: words.word() },
+            Id::Quit => Self::Quit,
+            Id::Hello => return Self::parse_hello(words),
+            Id::Auth => match (words.word(), words.next(), words.len()) {
+                (password, None, _) => Self::Auth { user: USER, password, user_given: false },
+                (user, Some(password), 0) => Self::Auth { user, password, user_given: true },
+                _ => return Err(CommandError::SYNTAX),
+            },
+            Id::Select => Self::Select { index: words.integer()? },
+            Id::Reset => Self::Reset,
+            Id::ClientId => Self::Id,
+            Id::ClientGetname => Self::GetName,
+            Id::ClientSetname => Self::SetName { name: words.word() },
+            Id::ClientSetinfo => Self::SetInfo { attribute: words.word(), value: words.word() },
+            Id::ClientInfo => Self::Info,
+            Id::ClientList => Self::List { filter: Filter::parse(words)? },
+            Id::ClientHelp => Self::Help,
+            // A container without a sub-command fails its arity check.
+            _ => return Err(CommandError::not_served()),
+        })
+    }
+
+    fn parse_hello(mut words: Arguments<'a>) -> Result<Self, CommandError> {
+        let version = match words.next() {
+            None => None,
+            Some(word) => Some(match args::parse_integer(word) {
+                Some(2) => Version::Resp2,
+                Some(3) => Version::Resp3,
+                Some(_) => return Err(CommandError::fixed("NOPROTO unsupported protocol version")),
+                None => {
+                    return Err(CommandError::fixed(
+                        "ERR Protocol version is not an integer or out of range",
+                    ));
+                }
+            }),
+        };
+        let (mut credentials, mut name) = (None, None);
+        while let Some(option) = words.next() {
+            if is(option, "AUTH") && words.len() >= 2 {
+                credentials = Some((words.word(), words.word()));
+            } else if is(option, "SETNAME") && words.len() >= 1 {
+                name = Some(words.word());
+            } else {
+                return Err(CommandError::quoting("ERR Syntax error in HELLO option '", option, "'"));
+            }
+        }
+        Ok(Self::Hello { version, credentials, name })
+    }
+
+    pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
+        match self {
+            Self::Ping { message: None } => {
+                context.reply().simple("PONG");
+                Ok(())
+            }
+            Self::Ping { message: Some(message) } | Self::Echo { message } => {
+                context.bulk_or_null(Some(message))
+            }
+            Self::Quit => {
+                context.client.closing = true;
+                context.ok()
+            }
+            Self::Hello { version, credentials, name } => hello(context, version, credentials, name),
+            Self::Auth { user, password, user_given } => {
+                if !user_given && !context.shared.settings.has_password() {
+                    return Err(NO_PASSWORD_SET);
+                }
+                authenticate(context.shared, context.client, user, password)?;
+                context.ok()
+            }
+            Self::Select { index: 0 } => context.ok(),
+            Self::Select { .. } => Err(CommandError::fixed("ERR DB index is out of range")),
+            Self::Reset => {
+                context.client.reset(context.shared);
+                context.reply().simple("RESET");
+                Ok(())
+            }
+            Self::Id => {
+                let id = context.client.entry.id;
+                context.integer(id as i64)
+            }
+            Self::GetName => {
+                let name = context.client.entry.name();
+                context.bulk_or_null((!name.is_empty()).then_some(name.as_bytes()))
+            }
+            Self::SetName { name } => {
+                context.client.entry.set_name(printable(name).ok_or(BAD_NAME)?);
+                context.ok()
+            }
+            Self::SetInfo { attribute, value } => {
+                set_info(context.client, attribute, value)?;
+                context.ok()
+            }
+            Self::Info => {
+                let line = describe(context.shared, context.client.entry.id);
+                context.reply().verbatim("txt", line.as_bytes());
+                Ok(())
+            }
+            Self::List { filter } => {
+                let text = list(context.shared, &filter);
+                context.reply().verbatim("txt", text.as_bytes());
+                Ok(())
+            }
+            Self::Help => {
+                super::admin::help(context, table::spec(Id::Client));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn hello(
+    context: &mut Context<'_>,
+    version: Option<Version>,
+    credentials: Option<(&[u8], &[u8])>,
+    name: Option<&[u8]>,
+) -> Result<(), CommandError> {
+    if let Some((user, password)) = credentials {
+        authenticate(context.shared, context.client, user, password)?;
+    }
+    if !context.client.authenticated {
+        return Err(HELLO_NEEDS_AUTH);
+    }
+    if let Some(name) = name {
+        context.client.entry.set_name(printable(name).ok_or(BAD_NAME)?);
+    }
+    if let Some(version) = version {
+        context.client.set_version(version);
+    }
+    let (id, version) = (context.client.entry.id, context.client.version);
+    let mut reply: ReplyWriter<'_> = context.reply();
+    reply.map(7);
+    reply.bulk(b"server");
+    reply.bulk(b"plumbkv");
+    reply.bulk(b"version");
+    reply.bulk(env!("CARGO_PKG_VERSION").as_bytes());
+    reply.bulk(b"proto");
+    reply.integer(if version == Version::Resp3 { 3 } else { 2 });
+    reply.bulk(b"id");
+    reply.integer(id as i64);
+    reply.bulk(b"mode");
+    reply.bulk(b"standalone");
+    reply.bulk(b"role");
+    reply.bulk(b"master");
+    reply.bulk(b"modules");
+    reply.array(0);
+    Ok(())
+}
+
+/// Without a password set, any password of the default user is right, as for Redis's `nopass` user.
+fn authenticate(
+    shared: &Shared,
+    client: &mut Client,
+    user: &[u8],
+    password: &[u8],
+) -> Result<(), CommandError> {
+    if user != USER || !shared.settings.password_is(password) {
+        return Err(CommandError::WRONG_PASSWORD);
+    }
+    client.authenticated = true;
+    Ok(())
+}
+
+/// A name must not break the lines of CLIENT LIST: printable ASCII without blanks, as in Redis.
+fn printable(name: &[u8]) -> Option<&str> {
+    let fits = name.iter().all(|byte| (b'!'..=b'~').contains(byte));
+    if fits { std::str::from_utf8(name).ok() } else { None }
+}
+
+fn set_info(client: &Client, attribute: &[u8], value: &[u8]) -> Result<(), CommandError> {
+    let unfit = |what| {
+        CommandError::new(format!("ERR {what} cannot contain spaces, newlines or special characters."))
+    };
+    if is(attribute, "LIB-NAME") {
+        client.entry.set_library_name(printable(value).ok_or_else(|| unfit("lib-name"))?);
+    } else if is(attribute, "LIB-VER") {
+        client.entry.set_library_version(printable(value).ok_or_else(|| unfit("lib-ver"))?);
+    } else {
+        return Err(CommandError::quoting("ERR Unrecognized option '", attribute, "'"));
+    }
+    Ok(())
+}
+
+impl Filter {
+    fn parse(mut words: Arguments<'_>) -> Result<Self, CommandError> {
+        let Some(option) = words.next() else { return Ok(Self::All) };
+        if is(option, "TYPE") && words.len() == 1 {
+            let kind = words.word();
+            if is(kind, "normal") {
+                return Ok(Self::All);
+            }
+            if ["master", "replica", "slave", "pubsub"].iter().any(|name| is(kind, name)) {
+                return Ok(Self::Nobody);
+            }
+            return Err(CommandError::quoting("ERR Unknown client type '", kind, "'"));
+        }
+        if is(option, "ID") && words.len() >= 1 {
+            let ids = words.map(|word| args::parse_integer(word).and_then(|id| u64::try_from(id).ok()));
+            let ids: Option<Vec<u64>> = ids.collect();
+            return ids.map(Self::Ids).ok_or(CommandError::fixed("ERR Invalid client ID"));
+        }
+        Err(CommandError::SYNTAX)
+    }
+}
+
+fn describe(shared: &Shared, id: u64) -> String {
+    list(shared, &Filter::Ids(vec![id]))
+}
+
+fn list(shared: &Shared, filter: &Filter) -> String {
+    let now_ms = shared.clock_ms();
+    let entries = shared.clients.all();
+    let mut text = String::new();
+    for entry in &entries {
+        let wanted = match filter {
+            Filter::All => true,
+            Filter::Nobody => false,
+            Filter::Ids(ids) => ids.contains(&entry.id),
+        };
+        if wanted {
+            entry.describe(now_ms, &mut text);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "connection_test.rs"]
+mod tests;

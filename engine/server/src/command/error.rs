@@ -1,0 +1,112 @@
+//! Why did a command fail, in the words a client expects? Redis 7.0's texts wherever it has one.
+
+use std::borrow::Cow;
+
+use plumbkv_resp::Request;
+
+/// A failed command; its text is the whole error reply, code included, without the leading `-`.
+#[derive(Debug)]
+pub(crate) struct CommandError(Cow<'static, [u8]>);
+
+/// As much of a client's own words as an error text repeats, as in Redis.
+const QUOTED_BYTES: usize = 128;
+
+impl CommandError {
+    pub(crate) const SYNTAX: Self = Self::fixed("ERR syntax error");
+    pub(crate) const NOT_AN_INTEGER: Self = Self::fixed("ERR value is not an integer or out of range");
+    pub(crate) const OUT_OF_MEMORY: Self =
+        Self::fixed("OOM command not allowed when used memory > 'maxmemory'.");
+    pub(crate) const NO_AUTH: Self = Self::fixed("NOAUTH Authentication required.");
+    pub(crate) const WRONG_PASSWORD: Self =
+        Self::fixed("WRONGPASS invalid username-password pair or user is disabled.");
+    pub(crate) const NO_SUCH_KEY: Self = Self::fixed("ERR no such key");
+
+    /// An error whose text is known beforehand.
+    pub(crate) const fn fixed(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text.as_bytes()))
+    }
+
+    /// An error whose text names what it met.
+    pub(crate) fn new(text: String) -> Self {
+        Self(Cow::Owned(text.into_bytes()))
+    }
+
+    /// The whole reply text.
+    pub(crate) fn text(&self) -> &Cow<'static, [u8]> {
+        &self.0
+    }
+
+    /// The row exists in the table but its family does not serve it; a test holds that this cannot happen.
+    pub(crate) fn not_served() -> Self {
+        Self::fixed("ERR command is in the table but not served; please report this")
+    }
+
+    /// No such command. The name and up to 128 bytes of the arguments are repeated, each cut at a NUL byte as
+    /// C's formatting does.
+    pub(crate) fn unknown_command(request: &Request<'_>) -> Self {
+        let mut arguments: Vec<u8> = Vec::new();
+        for word in request.iter().skip(1) {
+            if arguments.len() >= QUOTED_BYTES {
+                break;
+            }
+            let room = QUOTED_BYTES - arguments.len();
+            arguments.push(b'\'');
+            arguments.extend_from_slice(quoted(word, room));
+            arguments.extend_from_slice(b"' ");
+        }
+        let mut text = b"ERR unknown command '".to_vec();
+        text.extend_from_slice(quoted(request.arg(0), QUOTED_BYTES));
+        text.extend_from_slice(b"', with args beginning with: ");
+        text.extend_from_slice(&arguments);
+        Self(Cow::Owned(text))
+    }
+
+    /// `CLIENT foo`.
+    pub(crate) fn unknown_sub_command(container: &str, sub: &[u8]) -> Self {
+        let mut text = b"ERR unknown subcommand '".to_vec();
+        text.extend_from_slice(quoted(sub, QUOTED_BYTES));
+        text.extend_from_slice(format!("'. Try {} HELP.", container.to_uppercase()).as_bytes());
+        Self(Cow::Owned(text))
+    }
+
+    /// Too many or too few words.
+    pub(crate) fn wrong_arity(name: &str) -> Self {
+        Self::new(format!("ERR wrong number of arguments for '{name}' command"))
+    }
+
+    /// A lifetime that is zero, negative or does not fit.
+    pub(crate) fn invalid_expiry(name: &str) -> Self {
+        Self::new(format!("ERR invalid expire time in '{name}' command"))
+    }
+
+    /// `prefix`, then the client's own word, then `suffix`.
+    pub(crate) fn quoting(prefix: &str, word: &[u8], suffix: &str) -> Self {
+        Self(Cow::Owned([prefix.as_bytes(), quoted(word, usize::MAX), suffix.as_bytes()].concat()))
+    }
+}
+
+fn quoted(word: &[u8], room: usize) -> &[u8] {
+    let word = word.split(|&byte| byte == 0).next().unwrap_or_default();
+    &word[..word.len().min(room)]
+}
+
+impl From<plumbkv::Error> for CommandError {
+    fn from(error: plumbkv::Error) -> Self {
+        use plumbkv::Error;
+        match error {
+            Error::OutOfMemory => Self::OUT_OF_MEMORY,
+            Error::NotAnInteger => Self::NOT_AN_INTEGER,
+            Error::Overflow => Self::fixed("ERR increment or decrement would overflow"),
+            Error::ValueTooLong { .. } => {
+                Self::fixed("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+            }
+            Error::KeyTooLong { len, max } => {
+                Self::new(format!("ERR key of {len} bytes is longer than the {max} bytes a key may have"))
+            }
+            Error::TooLargeForCap { needed, cap } => Self::new(format!(
+                "OOM value of {needed} bytes cannot fit into maxmemory ({cap} bytes); nothing was evicted"
+            )),
+            other => Self::new(format!("ERR {other}")),
+        }
+    }
+}

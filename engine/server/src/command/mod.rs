@@ -1,0 +1,189 @@
+//! What does a request ask for, and what is the reply? The narrow waist between protocols and the store.
+//!
+//! A request's words become a [`Command`], a closed enum that borrows from the receive buffer; executing it appends
+//! one reply. Each family of commands is one file that holds its enum, how its words are read, and what it does.
+
+pub(crate) mod admin;
+pub(crate) mod args;
+pub(crate) mod connection;
+pub(crate) mod error;
+pub(crate) mod glob;
+pub(crate) mod keyspace;
+pub(crate) mod string;
+pub(crate) mod table;
+
+use plumbkv_resp::{ReplyWriter, Request};
+
+use crate::session::Client;
+use crate::shared::Shared;
+use args::Arguments;
+pub(crate) use error::CommandError;
+use table::{Group, Spec, flag};
+
+/// One command with its arguments read and checked.
+#[derive(Debug)]
+pub(crate) enum Command<'a> {
+    Connection(connection::Command<'a>),
+    Admin(admin::Command<'a>),
+    String(string::Command<'a>),
+    Keyspace(keyspace::Command<'a>),
+}
+
+impl<'a> Command<'a> {
+    /// Reads the words behind the name that `spec` describes.
+    fn parse(spec: &'static Spec, words: Arguments<'a>) -> Result<Self, CommandError> {
+        match spec.group {
+            Group::String => string::Command::parse(spec.id, words).map(Self::String),
+            Group::Generic => keyspace::Command::parse(spec.id, words).map(Self::Keyspace),
+            Group::Connection => connection::Command::parse(spec.id, words).map(Self::Connection),
+            Group::Server => admin::Command::parse(spec.id, words).map(Self::Admin),
+        }
+    }
+
+    fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
+        match self {
+            Self::String(command) => command.execute(context),
+            Self::Keyspace(command) => command.execute(context),
+            Self::Connection(command) => command.execute(context),
+            Self::Admin(command) => command.execute(context),
+        }
+    }
+}
+
+/// What a command may touch while it runs.
+pub(crate) struct Context<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) client: &'a mut Client,
+    /// Replies not yet sent; the command appends exactly one.
+    pub(crate) output: &'a mut Vec<u8>,
+    /// The command's name as error texts spell it.
+    pub(crate) name: &'static str,
+}
+
+impl Context<'_> {
+    /// A writer in the connection's protocol version.
+    pub(crate) fn reply(&mut self) -> ReplyWriter<'_> {
+        ReplyWriter::new(self.output, self.client.version)
+    }
+
+    /// Writes `+OK`.
+    pub(crate) fn ok(&mut self) -> Result<(), CommandError> {
+        self.reply().simple("OK");
+        Ok(())
+    }
+
+    /// Writes an integer.
+    pub(crate) fn integer(&mut self, value: i64) -> Result<(), CommandError> {
+        self.reply().integer(value);
+        Ok(())
+    }
+
+    /// Writes 1 or 0.
+    pub(crate) fn flag(&mut self, value: bool) -> Result<(), CommandError> {
+        self.integer(i64::from(value))
+    }
+
+    /// Writes a bulk string, or null when there is none.
+    pub(crate) fn bulk_or_null(&mut self, value: Option<&[u8]>) -> Result<(), CommandError> {
+        match value {
+            Some(value) => self.reply().bulk(value),
+            None => self.reply().null(),
+        }
+        Ok(())
+    }
+}
+
+/// Runs one request and appends its reply. An empty request (a blank inline line) has none.
+pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Vec<u8>) {
+    if request.is_empty() {
+        return;
+    }
+    let start = output.len();
+    if let Err(error) = dispatch(shared, client, request, output) {
+        // A reply may have been half written when its command failed, MGET's for instance.
+        output.truncate(start);
+        ReplyWriter::new(output, client.version).error_bytes(error.text().as_ref());
+        shared.counters.error_replies.add(1);
+    }
+}
+
+fn dispatch(
+    shared: &Shared,
+    client: &mut Client,
+    request: Request<'_>,
+    output: &mut Vec<u8>,
+) -> Result<(), CommandError> {
+    let command = table::find(request.arg(0)).ok_or_else(|| CommandError::unknown_command(&request))?;
+    let (spec, words_read) = if request.len() > 1 && is_container(command) {
+        let sub = request.arg(1);
+        let spec = table::find_sub_command(command, sub)
+            .ok_or_else(|| CommandError::unknown_sub_command(command.name, sub))?;
+        (spec, 2)
+    } else {
+        (command, 1)
+    };
+    if !spec.accepts(request.len()) {
+        return Err(CommandError::wrong_arity(spec.name));
+    }
+    if !client.authenticated && !spec.has(flag::NO_AUTH) {
+        return Err(CommandError::NO_AUTH);
+    }
+    client.entry.record_command(spec.id);
+    let command = Command::parse(spec, Arguments::new(request, words_read))?;
+    command.execute(&mut Context { shared, client, output, name: spec.name })
+}
+
+/// Whether the command's second word names a sub-command.
+fn is_container(spec: &Spec) -> bool {
+    use table::Id;
+    matches!(spec.id, Id::Client | Id::Command | Id::Config | Id::Memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::test_support::Driver;
+
+    #[test]
+    fn a_container_is_what_has_sub_commands() {
+        for spec in table::commands() {
+            assert_eq!(is_container(spec), spec.sub_commands().next().is_some(), "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_table_is_served() {
+        let driver = Driver::new();
+        for spec in table::SPECS {
+            let mut client = driver.connect();
+            let mut words: Vec<String> = spec.name.split('|').map(str::to_owned).collect();
+            while words.len() < spec.arity.unsigned_abs() as usize {
+                words.push("1".to_owned());
+            }
+            let reply = client.ask(&words.join(" "));
+            assert!(!reply.is_empty(), "{} has no reply", spec.name);
+            assert!(!reply.contains("unknown"), "{}: {reply}", spec.name);
+            assert!(!reply.contains("not served"), "{}: {reply}", spec.name);
+        }
+    }
+
+    #[test]
+    fn unknown_commands_and_wrong_arities_answer_redis_texts() {
+        let driver = Driver::new();
+        let mut client = driver.connect();
+        client.check("foo a b", "-ERR unknown command 'foo', with args beginning with: 'a' 'b' \r\n");
+        client.check("foo", "-ERR unknown command 'foo', with args beginning with: \r\n");
+        client.check("get", "-ERR wrong number of arguments for 'get' command\r\n");
+        client.check("GET a b", "-ERR wrong number of arguments for 'get' command\r\n");
+        client.check("client", "-ERR wrong number of arguments for 'client' command\r\n");
+        client.check("CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command\r\n");
+        client.check("Config Foo", "-ERR unknown subcommand 'Foo'. Try CONFIG HELP.\r\n");
+        let long = "x".repeat(200);
+        let expected = format!(
+            "-ERR unknown command '{}', with args beginning with: '{}' \r\n",
+            "x".repeat(128),
+            "x".repeat(128)
+        );
+        client.check(&format!("{long} {long} y"), &expected);
+    }
+}

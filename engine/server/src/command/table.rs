@@ -1,0 +1,321 @@
+//! Which commands are there? One table: name, arity, flags, key positions, group, summary.
+//!
+//! The table feeds dispatch, arity checks, `COMMAND`, `COMMAND DOCS` and the reference page, so that none of them
+//! can name a command the others do not know. A sub-command is an entry of its own named `container|sub`, as in
+//! Redis's own error texts.
+
+/// Bits of [`Spec::flags`], under the names `COMMAND INFO` prints.
+pub(crate) mod flag {
+    /// May change a key.
+    pub(crate) const WRITE: u16 = 1;
+    /// Only reads keys.
+    pub(crate) const READONLY: u16 = 1 << 1;
+    /// Refused when memory is full and nothing may be evicted.
+    pub(crate) const DENYOOM: u16 = 1 << 2;
+    /// Constant or logarithmic time.
+    pub(crate) const FAST: u16 = 1 << 3;
+    /// Allowed before authentication.
+    pub(crate) const NO_AUTH: u16 = 1 << 4;
+    /// Changes or shows the server rather than data.
+    pub(crate) const ADMIN: u16 = 1 << 5;
+    /// Can hold up the server for long, or destroy everything.
+    pub(crate) const DANGEROUS: u16 = 1 << 6;
+    /// Every bit with its printed name; `DANGEROUS` is an access category, not a printed flag.
+    pub(crate) const NAMES: [(u16, &str); 6] = [
+        (WRITE, "write"),
+        (READONLY, "readonly"),
+        (DENYOOM, "denyoom"),
+        (FAST, "fast"),
+        (NO_AUTH, "no_auth"),
+        (ADMIN, "admin"),
+    ];
+}
+
+/// The family of a command; each has one file beside this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// About the connection itself.
+    Connection,
+    /// About the server.
+    Server,
+    /// Reads and writes values.
+    String,
+    /// About keys whatever they hold.
+    Generic,
+}
+
+impl Group {
+    /// Redis's name of the group, as `COMMAND DOCS` prints it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Server => "server",
+            Self::String => "string",
+            Self::Generic => "generic",
+        }
+    }
+}
+
+/// One command or sub-command.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    /// What dispatch matches on.
+    pub(crate) id: Id,
+    /// Lower-case name; a sub-command is `container|sub`.
+    pub(crate) name: &'static str,
+    /// Exact number of words, or at least `-arity` when negative.
+    pub(crate) arity: i64,
+    /// See [`flag`].
+    pub(crate) flags: u16,
+    /// First and last word that is a key and the distance between keys; zeros when there is none.
+    pub(crate) keys: (i64, i64, i64),
+    /// Family.
+    pub(crate) group: Group,
+    /// The Redis version whose behaviour this follows first had it.
+    pub(crate) since: &'static str,
+    /// Cost in time.
+    pub(crate) complexity: &'static str,
+    /// One sentence.
+    pub(crate) summary: &'static str,
+}
+
+impl Spec {
+    /// Whether a request of `words` words (name and sub-command name included) has a permitted length.
+    pub(crate) const fn accepts(&self, words: usize) -> bool {
+        let words = words as i64;
+        if self.arity >= 0 { words == self.arity } else { words >= -self.arity }
+    }
+
+    /// Whether all bits of `flags` are set.
+    pub(crate) const fn has(&self, flags: u16) -> bool {
+        self.flags & flags == flags
+    }
+
+    /// Whether this is `container|sub`.
+    pub(crate) fn is_sub_command(&self) -> bool {
+        self.name.contains('|')
+    }
+
+    /// The sub-commands of this command, in table order.
+    pub(crate) fn sub_commands(&'static self) -> impl Iterator<Item = &'static Spec> {
+        SPECS.iter().filter(|spec| spec.name.split_once('|').is_some_and(|(parent, _)| parent == self.name))
+    }
+}
+
+macro_rules! commands {
+    ($( $id:ident $name:literal $arity:literal [$($flag:ident)*] ($first:literal $last:literal $step:literal)
+        $group:ident $since:literal $complexity:literal $summary:literal; )*) => {
+        /// Every command and sub-command, closed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        #[allow(missing_docs, reason = "each variant is documented by the summary in its table row")]
+        pub(crate) enum Id { $($id),* }
+
+        /// The table; `SPECS[id as usize]` is the row of `id`.
+        pub(crate) static SPECS: &[Spec] = &[ $( Spec {
+            id: Id::$id,
+            name: $name,
+            arity: $arity,
+            flags: 0 $(| flag::$flag)*,
+            keys: ($first, $last, $step),
+            group: Group::$group,
+            since: $since,
+            complexity: $complexity,
+            summary: $summary,
+        } ),* ];
+
+        const NAMES: &[&str] = &[$($name),*];
+    };
+}
+
+commands! {
+    Ping "ping" -1 [FAST] (0 0 0) Connection "1.0.0" "O(1)" "Answers PONG, or the given message.";
+    Echo "echo" 2 [FAST] (0 0 0) Connection "1.0.0" "O(1)" "Answers the given message.";
+    Quit "quit" -1 [FAST NO_AUTH] (0 0 0) Connection "1.0.0" "O(1)" "Closes the connection after its replies.";
+    Hello "hello" -1 [FAST NO_AUTH] (0 0 0) Connection "6.0.0" "O(1)" "Chooses RESP2 or RESP3, may authenticate, and describes the server.";
+    Auth "auth" -2 [FAST NO_AUTH] (0 0 0) Connection "1.0.0" "O(1)" "Authenticates the connection.";
+    Select "select" 2 [FAST] (0 0 0) Connection "1.0.0" "O(1)" "Chooses the keyspace; there is only 0.";
+    Reset "reset" 1 [FAST NO_AUTH] (0 0 0) Connection "6.2.0" "O(1)" "Puts the connection back to its initial state.";
+    Client "client" -2 [] (0 0 0) Connection "2.4.0" "Depends on the sub-command." "Container for commands about connections.";
+    ClientId "client|id" 2 [] (0 0 0) Connection "5.0.0" "O(1)" "Answers the number of this connection.";
+    ClientGetname "client|getname" 2 [] (0 0 0) Connection "2.6.9" "O(1)" "Answers the name of this connection.";
+    ClientSetname "client|setname" 3 [] (0 0 0) Connection "2.6.9" "O(1)" "Names this connection.";
+    ClientSetinfo "client|setinfo" 4 [] (0 0 0) Connection "7.2.0" "O(1)" "Records the client library's name or version.";
+    ClientInfo "client|info" 2 [] (0 0 0) Connection "6.2.0" "O(1)" "Describes this connection.";
+    ClientList "client|list" -2 [ADMIN DANGEROUS] (0 0 0) Connection "2.4.0" "O(N) with N the number of connections." "Describes every connection.";
+    ClientHelp "client|help" 2 [] (0 0 0) Connection "5.0.0" "O(1)" "Lists the sub-commands of CLIENT.";
+    Command "command" -1 [] (0 0 0) Server "2.8.13" "O(N) with N the number of commands." "Describes every command.";
+    CommandCount "command|count" 2 [] (0 0 0) Server "2.8.13" "O(1)" "Answers the number of commands.";
+    CommandDocs "command|docs" -2 [] (0 0 0) Server "7.0.0" "O(N) with N the number of commands asked for." "Answers the documentation of commands.";
+    CommandInfo "command|info" -2 [] (0 0 0) Server "2.8.13" "O(N) with N the number of commands asked for." "Answers arity, flags and key positions of commands.";
+    CommandList "command|list" -2 [] (0 0 0) Server "7.0.0" "O(N) with N the number of commands." "Answers the names of commands.";
+    CommandHelp "command|help" 2 [] (0 0 0) Server "5.0.0" "O(1)" "Lists the sub-commands of COMMAND.";
+    Config "config" -2 [] (0 0 0) Server "2.0.0" "Depends on the sub-command." "Container for commands about settings.";
+    ConfigGet "config|get" -3 [ADMIN DANGEROUS] (0 0 0) Server "2.0.0" "O(N*M) with N settings and M patterns." "Answers the settings that match the patterns.";
+    ConfigSet "config|set" -4 [ADMIN DANGEROUS] (0 0 0) Server "2.0.0" "O(N) with N settings." "Changes settings while the server runs.";
+    ConfigResetstat "config|resetstat" 2 [ADMIN DANGEROUS] (0 0 0) Server "2.0.0" "O(1)" "Sets the counters that INFO shows back to zero.";
+    ConfigHelp "config|help" 2 [] (0 0 0) Server "5.0.0" "O(1)" "Lists the sub-commands of CONFIG.";
+    Info "info" -1 [DANGEROUS] (0 0 0) Server "1.0.0" "O(1)" "Answers facts and counters of the server.";
+    Dbsize "dbsize" 1 [READONLY FAST] (0 0 0) Server "1.0.0" "O(1)" "Answers the number of keys.";
+    Flushall "flushall" -1 [WRITE DANGEROUS] (0 0 0) Server "1.0.0" "O(N) with N the number of keys." "Removes every key.";
+    Flushdb "flushdb" -1 [WRITE DANGEROUS] (0 0 0) Server "1.0.0" "O(N) with N the number of keys." "Removes every key of the chosen keyspace.";
+    Time "time" 1 [FAST] (0 0 0) Server "2.6.0" "O(1)" "Answers the server's clock in seconds and microseconds.";
+    Memory "memory" -2 [] (0 0 0) Server "4.0.0" "Depends on the sub-command." "Container for commands about memory.";
+    MemoryUsage "memory|usage" -3 [READONLY] (2 2 1) Server "4.0.0" "O(1)" "Answers the bytes accounted for a key.";
+    MemoryHelp "memory|help" 2 [] (0 0 0) Server "4.0.0" "O(1)" "Lists the sub-commands of MEMORY.";
+    Get "get" 2 [READONLY FAST] (1 1 1) String "1.0.0" "O(1)" "Answers the value of a key.";
+    Set "set" -3 [WRITE DENYOOM] (1 1 1) String "1.0.0" "O(1)" "Sets the value of a key, under conditions and with a lifetime if asked.";
+    Setnx "setnx" 3 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Sets the value of a key that does not exist.";
+    Setex "setex" 4 [WRITE DENYOOM] (1 1 1) String "2.0.0" "O(1)" "Sets value and lifetime in seconds of a key.";
+    Psetex "psetex" 4 [WRITE DENYOOM] (1 1 1) String "2.6.0" "O(1)" "Sets value and lifetime in milliseconds of a key.";
+    Getset "getset" 3 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Answers the old value of a key after setting a new one.";
+    Getdel "getdel" 2 [WRITE FAST] (1 1 1) String "6.2.0" "O(1)" "Answers the value of a key after removing it.";
+    Getex "getex" -2 [WRITE FAST] (1 1 1) String "6.2.0" "O(1)" "Answers the value of a key and changes its lifetime.";
+    Mget "mget" -2 [READONLY FAST] (1 -1 1) String "1.0.0" "O(N) with N the number of keys." "Answers the values of several keys at one moment.";
+    Mset "mset" -3 [WRITE DENYOOM] (1 -1 2) String "1.0.1" "O(N) with N the number of keys." "Sets several keys at one moment.";
+    Append "append" 3 [WRITE DENYOOM FAST] (1 1 1) String "2.0.0" "O(N) with N the length of the value." "Appends to the value of a key.";
+    Strlen "strlen" 2 [READONLY FAST] (1 1 1) String "2.2.0" "O(1)" "Answers the length of a value in bytes.";
+    Incr "incr" 2 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Adds one to an integer value.";
+    Decr "decr" 2 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Subtracts one from an integer value.";
+    Incrby "incrby" 3 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Adds to an integer value.";
+    Decrby "decrby" 3 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Subtracts from an integer value.";
+    Del "del" -2 [WRITE] (1 -1 1) Generic "1.0.0" "O(N) with N the number of keys." "Removes keys.";
+    Unlink "unlink" -2 [WRITE FAST] (1 -1 1) Generic "4.0.0" "O(N) with N the number of keys." "Removes keys.";
+    Exists "exists" -2 [READONLY FAST] (1 -1 1) Generic "1.0.0" "O(N) with N the number of keys." "Counts how many of the keys exist.";
+    Type "type" 2 [READONLY FAST] (1 1 1) Generic "1.0.0" "O(1)" "Answers the type of a value.";
+    Expire "expire" -3 [WRITE FAST] (1 1 1) Generic "1.0.0" "O(1)" "Sets the lifetime of a key in seconds.";
+    Pexpire "pexpire" -3 [WRITE FAST] (1 1 1) Generic "2.6.0" "O(1)" "Sets the lifetime of a key in milliseconds.";
+    Expireat "expireat" -3 [WRITE FAST] (1 1 1) Generic "1.2.0" "O(1)" "Sets the end of a key's life, in Unix seconds.";
+    Pexpireat "pexpireat" -3 [WRITE FAST] (1 1 1) Generic "2.6.0" "O(1)" "Sets the end of a key's life, in Unix milliseconds.";
+    Ttl "ttl" 2 [READONLY FAST] (1 1 1) Generic "1.0.0" "O(1)" "Answers the remaining lifetime of a key in seconds.";
+    Pttl "pttl" 2 [READONLY FAST] (1 1 1) Generic "2.6.0" "O(1)" "Answers the remaining lifetime of a key in milliseconds.";
+    Expiretime "expiretime" 2 [READONLY FAST] (1 1 1) Generic "7.0.0" "O(1)" "Answers the end of a key's life in Unix seconds.";
+    Pexpiretime "pexpiretime" 2 [READONLY FAST] (1 1 1) Generic "7.0.0" "O(1)" "Answers the end of a key's life in Unix milliseconds.";
+    Persist "persist" 2 [WRITE FAST] (1 1 1) Generic "2.2.0" "O(1)" "Removes the lifetime of a key.";
+    Rename "rename" 3 [WRITE] (1 2 1) Generic "1.0.0" "O(1)" "Renames a key, replacing the target.";
+    Keys "keys" 2 [READONLY DANGEROUS] (0 0 0) Generic "1.0.0" "O(N) with N the number of keys." "Answers every key that matches the pattern.";
+    Scan "scan" -2 [READONLY] (0 0 0) Generic "2.8.0" "O(1) a call, O(N) a whole iteration." "Answers some keys and the cursor to go on from.";
+}
+
+/// The row of `id`.
+pub(crate) fn spec(id: Id) -> &'static Spec {
+    &SPECS[id as usize]
+}
+
+/// Commands that are not sub-commands, in table order.
+pub(crate) fn commands() -> impl Iterator<Item = &'static Spec> {
+    SPECS.iter().filter(|spec| !spec.is_sub_command())
+}
+
+/// Finds a command by name, in any case. About five nanoseconds: one multiplication, one comparison of names.
+pub(crate) fn find(name: &[u8]) -> Option<&'static Spec> {
+    let mut slot = hash(name);
+    loop {
+        let index = SLOTS[slot];
+        if index == EMPTY {
+            return None;
+        }
+        let spec = &SPECS[index as usize];
+        if spec.name.as_bytes().eq_ignore_ascii_case(name) {
+            return Some(spec);
+        }
+        slot = (slot + 1) % SLOTS.len();
+    }
+}
+
+/// Finds `sub` among the sub-commands of `container`, in any case.
+pub(crate) fn find_sub_command(container: &'static Spec, sub: &[u8]) -> Option<&'static Spec> {
+    container.sub_commands().find(|spec| {
+        spec.name.split_once('|').is_some_and(|(_, name)| name.as_bytes().eq_ignore_ascii_case(sub))
+    })
+}
+
+/// Finds `get` or `client|id`, as `COMMAND INFO` and `COMMAND DOCS` are asked.
+pub(crate) fn find_full(name: &[u8]) -> Option<&'static Spec> {
+    SPECS.iter().find(|spec| spec.name.as_bytes().eq_ignore_ascii_case(name))
+}
+
+const EMPTY: u8 = u8::MAX;
+
+/// Open addressing with linear probing, built by the compiler; four slots an entry keep almost every name at home.
+static SLOTS: [u8; 256] = build();
+
+const fn build() -> [u8; 256] {
+    let mut slots = [EMPTY; 256];
+    let mut index = 0;
+    while index < NAMES.len() {
+        let name = NAMES[index].as_bytes();
+        if !contains(name, b'|') {
+            let mut slot = hash(name);
+            while slots[slot] != EMPTY {
+                slot = (slot + 1) % slots.len();
+            }
+            slots[slot] = index as u8;
+        }
+        index += 1;
+    }
+    slots
+}
+
+const fn contains(name: &[u8], wanted: u8) -> bool {
+    let mut at = 0;
+    while at < name.len() {
+        if name[at] == wanted {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Case-insensitive for letters: bit 5 is what tells `a` from `A`. A long word costs no more than its first 12 bytes.
+const fn hash(name: &[u8]) -> usize {
+    let mut word = name.len() as u64;
+    let mut at = 0;
+    while at < name.len() && at < 12 {
+        word = word.rotate_left(6) ^ (name[at] | 0x20) as u64;
+        at += 1;
+    }
+    (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_in_any_case_and_nothing_else_is() {
+        for spec in commands() {
+            assert_eq!(find(spec.name.as_bytes()).map(|found| found.id), Some(spec.id));
+            assert_eq!(find(spec.name.to_uppercase().as_bytes()).map(|found| found.id), Some(spec.id));
+            assert!(find(&spec.name.as_bytes()[1..]).is_none(), "{}", spec.name);
+        }
+        for stranger in ["", "ge", "gets", "client|id", "\0\0\0", "nosuchcommandthatislong"] {
+            assert!(find(stranger.as_bytes()).is_none(), "{stranger}");
+        }
+    }
+
+    #[test]
+    fn the_row_of_an_id_is_at_its_number() {
+        for (index, spec) in SPECS.iter().enumerate() {
+            assert_eq!(spec.id as usize, index);
+            assert_eq!(super::spec(spec.id).name, spec.name);
+        }
+        assert!(SPECS.len() < usize::from(EMPTY));
+    }
+
+    #[test]
+    fn a_look_up_seldom_probes_twice() {
+        let away = commands().filter(|spec| SLOTS[hash(spec.name.as_bytes())] != spec.id as u8).count();
+        assert!(away * 5 <= commands().count(), "{away} names are not in their own slot");
+    }
+
+    #[test]
+    fn sub_commands_belong_to_a_container_in_the_table() {
+        for spec in SPECS.iter().filter(|spec| spec.is_sub_command()) {
+            let (container, sub) = spec.name.split_once('|').unwrap();
+            let container = find(container.as_bytes()).unwrap();
+            assert_eq!(find_sub_command(container, sub.to_uppercase().as_bytes()).unwrap().id, spec.id);
+        }
+    }
+}

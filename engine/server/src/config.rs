@@ -1,0 +1,246 @@
+//! What was the server asked to do? Flags over environment over file, one name for each setting in all three.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use plumbkv::Policy;
+
+use crate::listener::parse_address;
+use crate::log::Level;
+use crate::units::parse_bytes;
+
+/// One setting: `name` is the flag, the key in the file and, in capitals behind `PLUMBKV_`, the variable.
+pub(crate) struct Setting {
+    pub(crate) name: &'static str,
+    /// What its value is called in the help.
+    pub(crate) value: &'static str,
+    pub(crate) help: &'static str,
+    /// May be given more than once; in the environment separated by commas, in the file as an array.
+    pub(crate) repeatable: bool,
+}
+
+macro_rules! settings {
+    ($($name:literal $value:literal $repeatable:literal $help:literal;)*) => {
+        /// Every setting, in the order of the help.
+        pub(crate) static SETTINGS: &[Setting] = &[
+            $(Setting { name: $name, value: $value, help: $help, repeatable: $repeatable }),*
+        ];
+    };
+}
+
+settings! {
+    "listen" "HOST:PORT" true "TCP address to serve RESP on; port 0 takes a free one. May be given several times [default: 127.0.0.1:6379]";
+    "unix-socket" "PATH" false "Unix socket to serve RESP on, besides the TCP addresses";
+    "memory-limit" "BYTES" false "Hard cap on keys, values and tables: 2097152, 2mib, 64mb, 1gb; 0 for none [default: 80 % of the cgroup's limit or of memory]";
+    "maxmemory-policy" "POLICY" false "What goes when the cap is reached: allkeys-lru, allkeys-random, volatile-lru, volatile-random, volatile-ttl or noeviction [default: allkeys-lru]";
+    "maxmemory-samples" "COUNT" false "Keys an eviction chooses among, 1 to 64: more is nearer to true LRU and slower [default: 5]";
+    "password" "PASSWORD" false "Password clients must give by AUTH; other users see flags, so prefer PLUMBKV_PASSWORD or the file";
+    "protected-mode" "yes|no" false "Without a password, refuse clients from beyond this host [default: yes]";
+    "maxclients" "COUNT" false "Connections served at once [default: 10000]";
+    "timeout" "SECONDS" false "Close connections that are idle for so long; 0 never does [default: 0]";
+    "log-level" "LEVEL" false "error, warning, info or debug [default: info]";
+}
+
+/// Settings after all three sources are read and checked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Config {
+    pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) unix_socket: Option<PathBuf>,
+    /// `None`: choose by cgroup and machine. `u64::MAX`: no cap.
+    pub(crate) memory_limit: Option<u64>,
+    pub(crate) policy: Policy,
+    pub(crate) samples: u32,
+    pub(crate) password: Option<String>,
+    pub(crate) protected_mode: bool,
+    pub(crate) max_clients: u64,
+    pub(crate) timeout_seconds: u64,
+    pub(crate) log_level: Level,
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// A setting that cannot be used, in one line.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("{origin}: {reason}")]
+    Value { origin: Origin, reason: String },
+    #[error("cannot read the configuration file {}: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
+    #[error("{}, line {line}: {reason}", path.display())]
+    Malformed { path: PathBuf, line: usize, reason: String },
+    #[error("{}: there is no setting `{key}`; did you mean `{nearest}`?", path.display())]
+    UnknownKey { path: PathBuf, key: String, nearest: &'static str },
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Flag(&'static str),
+    Environment(&'static str),
+    File(PathBuf, &'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) => write!(out, "--{name}"),
+            Self::Environment(name) => out.write_str(&variable(name)),
+            Self::File(path, name) => write!(out, "`{name}` in {}", path.display()),
+        }
+    }
+}
+
+/// The environment variable of a setting.
+pub(crate) fn variable(name: &str) -> String {
+    format!("PLUMBKV_{}", name.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// Values by setting, each with where it came from; later layers do not replace earlier ones.
+#[derive(Default)]
+struct Layers(BTreeMap<&'static str, (Vec<String>, Origin)>);
+
+/// Reads and checks the three sources. `flags` answers the values of a flag, `environment` that of a variable.
+pub(crate) fn load(
+    flags: impl Fn(&str) -> Vec<String>,
+    environment: impl Fn(&str) -> Option<String>,
+    file: Option<&Path>,
+) -> Result<Config, ConfigError> {
+    let mut layers = Layers::default();
+    for setting in SETTINGS {
+        layers.add(setting, flags(setting.name), Origin::Flag(setting.name));
+    }
+    for setting in SETTINGS {
+        // An empty variable counts as unset: container tools pass variables on whether or not they have a value.
+        let value = environment(&variable(setting.name)).filter(|value| !value.is_empty());
+        let values = value.map(|value| match setting.repeatable {
+            true => value.split(',').map(|part| part.trim().to_owned()).collect(),
+            false => vec![value],
+        });
+        layers.add(setting, values.unwrap_or_default(), Origin::Environment(setting.name));
+    }
+    if let Some(path) = file {
+        for (name, values) in read_file(path)? {
+            if let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) {
+                layers.add(setting, values, Origin::File(path.to_owned(), name));
+            }
+        }
+    }
+    layers.check(file)
+}
+
+impl Layers {
+    fn add(&mut self, setting: &'static Setting, values: Vec<String>, origin: Origin) {
+        if !values.is_empty() {
+            self.0.entry(setting.name).or_insert((values, origin));
+        }
+    }
+
+    /// The last value of `name` read by `read`, or `default`.
+    fn one<T>(
+        &self,
+        name: &str,
+        default: T,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, ConfigError> {
+        match self.0.get(name) {
+            Some((values, origin)) => {
+                let value = values.last().map_or("", String::as_str);
+                read(value).map_err(|reason| ConfigError::Value { origin: origin.clone(), reason })
+            }
+            None => Ok(default),
+        }
+    }
+
+    fn check(&self, file: Option<&Path>) -> Result<Config, ConfigError> {
+        let listen = match self.0.get("listen") {
+            Some((values, origin)) => values
+                .iter()
+                .map(|value| parse_address(value))
+                .collect::<Result<_, _>>()
+                .map_err(|reason| ConfigError::Value { origin: origin.clone(), reason })?,
+            None => vec![SocketAddr::from(([127, 0, 0, 1], 6379))],
+        };
+        let text = |value: &str| Ok(Some(value.to_owned()));
+        Ok(Config {
+            listen,
+            unix_socket: self.one("unix-socket", None, |value| Ok(Some(PathBuf::from(value))))?,
+            memory_limit: self.one("memory-limit", None, memory_limit)?,
+            policy: self.one("maxmemory-policy", Policy::AllkeysLru, |value| {
+                value.parse().map_err(|error| format!("{error}"))
+            })?,
+            samples: self.one("maxmemory-samples", 5, |value| whole(value, 1, 64))? as u32,
+            password: self.one("password", None, text)?.filter(|password| !password.is_empty()),
+            protected_mode: self.one("protected-mode", true, yes_or_no)?,
+            max_clients: self.one("maxclients", 10_000, |value| whole(value, 1, u64::from(u32::MAX)))?,
+            timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,
+            log_level: self.one("log-level", Level::Info, str::parse)?,
+            file: file.map(Path::to_owned),
+        })
+    }
+}
+
+fn memory_limit(text: &str) -> Result<Option<u64>, String> {
+    let bytes = parse_bytes(text)
+        .ok_or_else(|| format!("`{text}` is not a size; write bytes or a unit, such as 2mib, 64mb or 1gb"))?;
+    Ok(Some(if bytes == 0 { u64::MAX } else { bytes }))
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "yes" | "true" => Ok(true),
+        "no" | "false" => Ok(false),
+        _ => Err(format!("`{text}` is neither yes nor no")),
+    }
+}
+
+fn whole(text: &str, low: u64, high: u64) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (low..=high).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a whole number between {low} and {high}"))
+}
+
+/// The settings a TOML file gives, each as its values in text.
+fn read_file(path: &Path) -> Result<Vec<(&'static str, Vec<String>)>, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+        path: path.to_owned(),
+        reason: error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase(),
+    })?;
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| ConfigError::Malformed {
+        path: path.to_owned(),
+        line: error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count()),
+        reason: error.message().replace('\n', ", "),
+    })?;
+    let mut found = Vec::new();
+    for (key, value) in &table {
+        let setting = SETTINGS.iter().find(|setting| setting.name == key).ok_or_else(|| {
+            ConfigError::UnknownKey { path: path.to_owned(), key: key.clone(), nearest: nearest(key) }
+        })?;
+        let values = match value {
+            toml::Value::Array(items) if setting.repeatable => items.iter().map(scalar).collect(),
+            single => scalar(single).map(|text| vec![text]),
+        };
+        let origin = Origin::File(path.to_owned(), setting.name);
+        let values = values
+            .ok_or_else(|| ConfigError::Value { origin, reason: format!("expected {}", setting.value) })?;
+        found.push((setting.name, values));
+    }
+    Ok(found)
+}
+
+fn scalar(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Boolean(on) => Some(if *on { "yes" } else { "no" }.to_owned()),
+        _ => None,
+    }
+}
+
+fn nearest(key: &str) -> &'static str {
+    let distance = |setting: &&Setting| strsim::damerau_levenshtein(setting.name, key);
+    SETTINGS.iter().min_by_key(distance).map_or("listen", |setting| setting.name)
+}
+
+#[cfg(test)]
+#[path = "config_test.rs"]
+mod tests;

@@ -1,0 +1,97 @@
+//! Precedence, units and refusals of the configuration.
+
+use super::*;
+
+fn from(flags: &[(&str, &str)], environment: &[(&str, &str)], file: Option<&str>) -> Result<Config, String> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file.map(|text| {
+        let path = directory.path().join("plumbkv.toml");
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    let result = load(
+        |name| flags.iter().filter(|(flag, _)| *flag == name).map(|(_, value)| (*value).to_owned()).collect(),
+        |name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()),
+        path.as_deref(),
+    );
+    result.map_err(|error| error.to_string().replace(&format!("{}/", directory.path().display()), ""))
+}
+
+#[test]
+fn nothing_said_gives_the_defaults() {
+    let config = from(&[], &[], None).unwrap();
+    assert_eq!(config.listen, ["127.0.0.1:6379".parse().unwrap()]);
+    assert_eq!(config.policy, Policy::AllkeysLru);
+    assert_eq!((config.memory_limit, config.samples, config.max_clients), (None, 5, 10_000));
+    assert!(config.protected_mode && config.password.is_none() && config.unix_socket.is_none());
+}
+
+#[test]
+fn flags_win_over_environment_and_environment_over_file() {
+    let file = "memory-limit = \"3mib\"\nmaxclients = 7\ntimeout = 9\nprotected-mode = false";
+    let environment =
+        [("PLUMBKV_MEMORY_LIMIT", "2mib"), ("PLUMBKV_MAXCLIENTS", "8"), ("PLUMBKV_TIMEOUT", "")];
+    let config = from(&[("memory-limit", "1mib")], &environment, Some(file)).unwrap();
+    assert_eq!(config.memory_limit, Some(1 << 20));
+    assert_eq!(config.max_clients, 8);
+    assert_eq!(config.timeout_seconds, 9, "an empty variable counts as unset");
+    assert!(!config.protected_mode);
+}
+
+#[test]
+fn addresses_may_be_many_in_every_source() {
+    let two: Vec<SocketAddr> = vec!["127.0.0.1:1".parse().unwrap(), "[::1]:2".parse().unwrap()];
+    let flags = [("listen", "127.0.0.1:1"), ("listen", "[::1]:2")];
+    assert_eq!(from(&flags, &[], None).unwrap().listen, two);
+    assert_eq!(from(&[], &[("PLUMBKV_LISTEN", "127.0.0.1:1, [::1]:2")], None).unwrap().listen, two);
+    assert_eq!(from(&[], &[], Some("listen = ['127.0.0.1:1', '[::1]:2']")).unwrap().listen, two);
+    assert_eq!(from(&[], &[], Some("listen = '127.0.0.1:1'")).unwrap().listen, two[..1]);
+}
+
+#[test]
+fn numbers_in_the_file_may_be_numbers() {
+    assert_eq!(from(&[], &[], Some("memory-limit = 2097152")).unwrap().memory_limit, Some(2 << 20));
+    assert_eq!(from(&[], &[], Some("memory-limit = 0")).unwrap().memory_limit, Some(u64::MAX));
+}
+
+#[test]
+fn a_refusal_names_its_source_and_what_would_be_right() {
+    for (result, expected) in [
+        (
+            from(&[("memory-limit", "lots")], &[], None),
+            "--memory-limit: `lots` is not a size; write bytes or a unit, such as 2mib, 64mb or 1gb",
+        ),
+        (
+            from(&[], &[("PLUMBKV_PROTECTED_MODE", "maybe")], None),
+            "PLUMBKV_PROTECTED_MODE: `maybe` is neither yes nor no",
+        ),
+        (
+            from(&[], &[], Some("maxclients = 0")),
+            "`maxclients` in plumbkv.toml: `0` is not a whole number between 1 and 4294967295",
+        ),
+        (
+            from(&[], &[], Some("memry-limit = 1")),
+            "plumbkv.toml: there is no setting `memry-limit`; did you mean `memory-limit`?",
+        ),
+        (from(&[], &[], Some("maxclients = [1]")), "`maxclients` in plumbkv.toml: expected COUNT"),
+        (from(&[], &[], Some("listen = 1.5")), "`listen` in plumbkv.toml: expected HOST:PORT"),
+    ] {
+        assert_eq!(result.unwrap_err(), expected);
+    }
+    let broken = from(&[], &[], Some("timeout = 1\nlisten = ")).unwrap_err();
+    assert!(broken.starts_with("plumbkv.toml, line 2: ") && !broken.contains('\n'), "{broken}");
+    let lfu = from(&[("maxmemory-policy", "allkeys-lfu")], &[], None).unwrap_err();
+    assert!(lfu.starts_with("--maxmemory-policy: ") && !lfu.contains('\n'), "{lfu}");
+    let missing = load(|_| Vec::new(), |_| None, Some(Path::new("/no/such.toml"))).unwrap_err().to_string();
+    assert_eq!(missing, "cannot read the configuration file /no/such.toml: no such file or directory");
+}
+
+#[test]
+fn every_setting_has_a_variable_of_the_same_name() {
+    assert_eq!(variable("unix-socket"), "PLUMBKV_UNIX_SOCKET");
+    for setting in SETTINGS {
+        let name = variable(setting.name);
+        let back = name.trim_start_matches("PLUMBKV_").to_ascii_lowercase().replace('_', "-");
+        assert_eq!(back, setting.name);
+    }
+}

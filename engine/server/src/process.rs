@@ -1,0 +1,53 @@
+//! What does the kernel say about this process? Memory, processor time, the system's name; from `/proc`.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The allocator of this build, as INFO's `mem_allocator` names it.
+pub(crate) const ALLOCATOR: &str = "libc";
+
+/// Memory of this process that is in RAM (RSS), in bytes.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let statm = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+/// Processor time used so far in user and in kernel mode, in seconds; the kernel counts in hundredths.
+pub(crate) fn cpu_seconds() -> Option<(f64, f64)> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field is the program's name in parentheses and may hold anything; the last one closes it.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
+    let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
+    let mut seconds = || Some(fields.next()?.parse::<u64>().ok()? as f64 / ticks_per_second);
+    Some((seconds()?, seconds()?))
+}
+
+/// Microseconds since the Unix epoch.
+pub(crate) fn unix_time_us() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros()
+}
+
+/// Kernel name, release and machine.
+pub(crate) fn system() -> String {
+    let name = rustix::system::uname();
+    format!(
+        "{} {} {}",
+        name.sysname().to_string_lossy(),
+        name.release().to_string_lossy(),
+        name.machine().to_string_lossy()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_answers() {
+        assert!(resident_bytes().unwrap() > 100_000);
+        let (user, kernel) = cpu_seconds().unwrap();
+        assert!(user >= 0.0 && kernel >= 0.0);
+        assert!(system().starts_with("Linux "));
+    }
+}

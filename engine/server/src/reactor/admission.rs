@@ -1,0 +1,66 @@
+//! May this peer connect? Protected mode and the limit on connections, decided from the peer's address.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::shared::Shared;
+
+const TOO_MANY: &str = "-ERR max number of clients reached\r\n";
+
+const PROTECTED: &str = "-DENIED PlumbKV is running in protected mode: no password is set, so only connections \
+     from this host are served. To connect from elsewhere, set a password (--password, PLUMBKV_PASSWORD or CONFIG SET \
+     requirepass from this host), or switch the protection off with --protected-mode no where the network is trusted.\r\n";
+
+/// The error line to send before closing, or `None` for a peer who may stay. A peer without an address comes
+/// through a Unix socket, which file permissions guard.
+pub(crate) fn refusal(shared: &Shared, peer: Option<SocketAddr>) -> Option<&'static str> {
+    if shared.clients.count() as u64 >= shared.settings.max_clients() {
+        return Some(TOO_MANY);
+    }
+    let guarded = shared.settings.protected_mode() && !shared.settings.has_password();
+    (guarded && peer.is_some_and(|peer| !is_loopback(peer.ip()))).then_some(PROTECTED)
+}
+
+/// 127.0.0.0/8 and ::1, also when IPv4 comes dressed as IPv6.
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::test_support::Driver;
+
+    #[test]
+    fn loopback_is_known_in_every_spelling() {
+        for (address, expected) in [
+            ("127.0.0.1", true),
+            ("127.9.9.9", true),
+            ("::1", true),
+            ("::ffff:127.0.0.1", true),
+            ("::ffff:10.0.0.1", false),
+            ("10.0.0.1", false),
+            ("0.0.0.0", false),
+            ("fe80::1", false),
+        ] {
+            assert_eq!(is_loopback(address.parse().unwrap()), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn strangers_need_a_password_or_no_protection() {
+        let driver = Driver::new();
+        let stranger = Some("10.1.2.3:4".parse().unwrap());
+        let near = Some("127.0.0.1:4".parse().unwrap());
+        assert_eq!(refusal(&driver.shared, stranger), Some(PROTECTED));
+        assert_eq!(refusal(&driver.shared, near), None);
+        assert_eq!(refusal(&driver.shared, None), None);
+        driver.shared.settings.set_password(Some("secret".to_owned()));
+        assert_eq!(refusal(&driver.shared, stranger), None);
+        driver.shared.settings.set_password(None);
+        driver.shared.settings.set_protected_mode(false);
+        assert_eq!(refusal(&driver.shared, stranger), None);
+        driver.shared.settings.set_max_clients(1);
+        let _first = driver.connect();
+        assert_eq!(refusal(&driver.shared, near), Some(TOO_MANY));
+    }
+}

@@ -1,0 +1,450 @@
+//! How are sockets served through epoll? Level-triggered, one thread, non-blocking; one receive and one send per
+//! connection and turn, so that a pipelined batch costs two system calls and no client can hold up the others.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, acceptfrom_with, recv, send};
+use rustix::time::Timespec;
+
+use super::connection::{Buffers, Connection, Place};
+use super::{DRAIN_LIMIT, EXPIRY_BUDGET, Reactor, TICK, admission};
+use crate::listener::Listener;
+use crate::log::{self, Level};
+use crate::session::Session;
+use crate::shared::Shared;
+
+/// Event numbers: connections count from 0, listeners from here, the stop signal last.
+const LISTENERS: u64 = 1 << 32;
+const STOP: u64 = u64::MAX;
+
+/// Events taken from the kernel at once.
+const EVENTS: usize = 512;
+
+/// Connections accepted in one go, so that a storm of them leaves the served ones their turn.
+const ACCEPTS: usize = 256;
+
+/// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
+const DRAIN_RECEIVES: usize = 128;
+
+/// Ticks between two looks at idle connections.
+const TICKS_PER_SWEEP: u32 = 10;
+
+/// An epoll reactor with its sockets.
+pub(crate) struct Epoll {
+    poll: OwnedFd,
+    listeners: Vec<Listener>,
+    stop: UnixStream,
+    peers: Peers,
+    buffers: Buffers,
+    /// Connections whose requests are here already and wait only for their turn.
+    ready: Vec<usize>,
+    /// Accepting stopped for want of file descriptors, until the next tick.
+    accept_paused: bool,
+    ticks: u32,
+}
+
+/// One connection and its socket.
+struct Peer {
+    socket: OwnedFd,
+    connection: Connection,
+    /// What epoll was last told to report.
+    interest: EventFlags,
+}
+
+/// Connections by event number; numbers are used again.
+#[derive(Default)]
+struct Peers {
+    slots: Vec<Option<Box<Peer>>>,
+    free: Vec<usize>,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Nothing more to do until the kernel reports something.
+    Wait,
+    /// Something was received; there may be more.
+    Received,
+    /// More requests are here.
+    Ready,
+    /// The conversation is over.
+    Finished,
+    /// The socket is of no more use.
+    Broken,
+}
+
+impl Epoll {
+    /// Registers the listeners and the stop signal.
+    pub(crate) fn new(listeners: Vec<Listener>, stop: UnixStream) -> io::Result<Self> {
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (index, listener) in listeners.iter().enumerate() {
+            epoll::add(
+                &poll,
+                &listener.socket,
+                EventData::new_u64(LISTENERS + index as u64),
+                EventFlags::IN,
+            )?;
+        }
+        epoll::add(&poll, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
+        Ok(Self {
+            poll,
+            listeners,
+            stop,
+            peers: Peers::default(),
+            buffers: Buffers::new(),
+            ready: Vec::new(),
+            accept_paused: false,
+            ticks: 0,
+        })
+    }
+
+    fn accept(&mut self, shared: &Shared, index: usize) {
+        for _ in 0..ACCEPTS {
+            let Some(listener) = self.listeners.get(index) else { return };
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let (socket, address) = match acceptfrom_with(&listener.socket, flags) {
+                Ok(accepted) => accepted,
+                Err(Errno::AGAIN) => return,
+                // The peer gave up between connecting and being accepted, or a signal came.
+                Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => continue,
+                Err(error) => {
+                    let message = io::Error::from(error);
+                    log::write(
+                        Level::Warning,
+                        format_args!(
+                            "cannot accept a connection: {message}; trying again in {} ms (raise `ulimit -n` or \
+                             lower --maxclients)",
+                            TICK.as_millis()
+                        ),
+                    );
+                    return self.pause_accepting();
+                }
+            };
+            let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
+            shared.counters.connections.add(1);
+            if let Some(text) = admission::refusal(shared, peer) {
+                shared.counters.rejected.add(1);
+                // The socket buffer of a new connection has room; if not, closing says enough.
+                let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL);
+                hang_up(&socket, &mut self.buffers.input);
+                continue;
+            }
+            let (peer, local) = listener.names(&socket, peer);
+            if let Err(error) = self.admit(shared, socket, peer, local) {
+                log::write(Level::Warning, format_args!("cannot watch a new connection: {error}"));
+            }
+        }
+    }
+
+    fn admit(&mut self, shared: &Shared, socket: OwnedFd, peer: String, local: String) -> io::Result<()> {
+        log::write(Level::Debug, format_args!("{peer} connected"));
+        let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
+        let id = entry.id;
+        let connection = Connection::new(Session::new(shared, entry));
+        let interest = EventFlags::IN;
+        let index = self.peers.insert(Peer { socket, connection, interest });
+        let added = match self.peers.get(index) {
+            Some(peer) => epoll::add(&self.poll, &peer.socket, EventData::new_u64(index as u64), interest),
+            None => Ok(()),
+        };
+        if added.is_err() {
+            self.peers.remove(index);
+            shared.clients.remove(id);
+        }
+        Ok(added?)
+    }
+
+    /// Gives one connection its turn; true if something was received.
+    fn serve(&mut self, shared: &Shared, index: usize) -> bool {
+        let Some(peer) = self.peers.get(index) else { return false };
+        let turn = peer.turn(shared, &mut self.buffers);
+        match turn {
+            Turn::Finished => hang_up(&peer.socket, &mut self.buffers.input),
+            Turn::Broken => {}
+            Turn::Wait | Turn::Received | Turn::Ready => {
+                if let Err(error) = peer.watch(&self.poll, index) {
+                    log::write(Level::Warning, format_args!("cannot watch a connection: {error}"));
+                    self.forget(shared, index);
+                    return false;
+                }
+            }
+        }
+        match turn {
+            Turn::Ready => self.ready.push(index),
+            Turn::Finished | Turn::Broken => self.forget(shared, index),
+            Turn::Wait | Turn::Received => {}
+        }
+        matches!(turn, Turn::Received | Turn::Ready)
+    }
+
+    fn forget(&mut self, shared: &Shared, index: usize) {
+        // Closing the only descriptor of a socket takes it out of the epoll set.
+        if let Some(peer) = self.peers.remove(index) {
+            shared.clients.remove(peer.connection.session().entry().id);
+        }
+    }
+
+    fn pause_accepting(&mut self) {
+        self.watch_listeners(EventFlags::empty());
+        self.accept_paused = true;
+    }
+
+    fn watch_listeners(&mut self, interest: EventFlags) {
+        for (index, listener) in self.listeners.iter().enumerate() {
+            let data = EventData::new_u64(LISTENERS + index as u64);
+            if let Err(error) = epoll::modify(&self.poll, &listener.socket, data, interest) {
+                log::write(Level::Error, format_args!("cannot watch {}: {error}", listener.address));
+            }
+        }
+    }
+
+    fn tick(&mut self, shared: &Shared) {
+        shared.database.expire_cycle(EXPIRY_BUDGET);
+        shared.counters.sample_rate();
+        if self.accept_paused {
+            self.accept_paused = false;
+            self.watch_listeners(EventFlags::IN);
+        }
+        self.ticks = self.ticks.wrapping_add(1);
+        if self.ticks.is_multiple_of(TICKS_PER_SWEEP) {
+            self.sweep(shared);
+        }
+    }
+
+    /// Closes connections that have been silent for too long, and trims the buffers of those that pause.
+    fn sweep(&mut self, shared: &Shared) {
+        let timeout_ms = shared.settings.timeout_seconds().saturating_mul(1000);
+        let now_ms = shared.clock_ms();
+        for index in 0..self.peers.slots.len() {
+            let Some(peer) = self.peers.get(index) else { continue };
+            let idle_ms = now_ms.saturating_sub(peer.connection.session().entry().last_active_ms());
+            if timeout_ms > 0 && idle_ms > timeout_ms {
+                log::write(Level::Debug, format_args!("closing a connection idle for {idle_ms} ms"));
+                self.forget(shared, index);
+            } else if idle_ms > 2000 {
+                peer.connection.release_memory();
+            }
+        }
+    }
+
+    /// Stops accepting, executes what clients have sent so far, and lets no further request in.
+    fn begin_drain(&mut self, shared: &Shared) {
+        // Dropping a listener closes it, and unlinks a Unix socket's file.
+        self.listeners.clear();
+        for index in 0..self.peers.slots.len() {
+            for _ in 0..DRAIN_RECEIVES {
+                if !self.serve(shared, index) {
+                    break;
+                }
+            }
+            if let Some(peer) = self.peers.get(index) {
+                peer.connection.finish();
+                self.serve(shared, index);
+            }
+        }
+    }
+
+    fn wait(&self, events: &mut Vec<epoll::Event>, timeout: Duration) -> io::Result<()> {
+        events.clear();
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
+        match epoll::wait(&self.poll, spare_capacity(events), Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Reactor for Epoll {
+    fn run(&mut self, shared: &Shared) -> io::Result<()> {
+        let mut events = Vec::with_capacity(EVENTS);
+        let mut next_tick = Instant::now() + TICK;
+        let mut drain_until: Option<Instant> = None;
+        loop {
+            let patience = next_tick.saturating_duration_since(Instant::now());
+            self.wait(&mut events, if self.ready.is_empty() { patience } else { Duration::ZERO })?;
+            shared.clock.refresh();
+            let mut stop = false;
+            for event in &events {
+                match event.data.u64() {
+                    STOP => stop = true,
+                    number if number >= LISTENERS => self.accept(shared, (number - LISTENERS) as usize),
+                    number => {
+                        self.serve(shared, number as usize);
+                    }
+                }
+            }
+            for index in std::mem::take(&mut self.ready) {
+                self.serve(shared, index);
+            }
+            let now = Instant::now();
+            if stop && drain_until.is_none() {
+                epoll::delete(&self.poll, &self.stop)?;
+                drain_until = Some(now + DRAIN_LIMIT);
+                self.begin_drain(shared);
+            }
+            if now >= next_tick {
+                self.tick(shared);
+                next_tick = now + TICK;
+            }
+            if let Some(end) = drain_until {
+                let left = self.peers.len();
+                if left > 0 && now >= end {
+                    let message = format_args!("{left} clients did not take their replies in time");
+                    log::write(Level::Warning, message);
+                }
+                if left == 0 || now >= end {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+impl Peer {
+    /// Sends what waited, receives once, executes, sends once.
+    fn turn(&mut self, shared: &Shared, buffers: &mut Buffers) -> Turn {
+        if !self.flush() {
+            return Turn::Broken;
+        }
+        let mut received = false;
+        if self.connection.can_resume() {
+            self.connection.execute(shared, buffers, Place::Own);
+        } else if self.connection.wants_input() {
+            match self.receive(shared, buffers) {
+                Ok(None) => {}
+                Ok(Some(place)) => {
+                    received = true;
+                    self.connection.execute(shared, buffers, place);
+                }
+                Err(()) => return Turn::Broken,
+            }
+        }
+        if !buffers.output.is_empty() {
+            match send_some(&self.socket, &buffers.output) {
+                Ok(count) => self.connection.keep_unsent(buffers, count),
+                Err(_) => {
+                    buffers.output.clear();
+                    return Turn::Broken;
+                }
+            }
+        } else if !self.connection.unsent().is_empty() && !self.flush() {
+            return Turn::Broken;
+        }
+        if self.connection.is_finished() {
+            Turn::Finished
+        } else if self.connection.can_resume() && self.connection.unsent().is_empty() {
+            Turn::Ready
+        } else if received {
+            Turn::Received
+        } else {
+            Turn::Wait
+        }
+    }
+
+    /// Receives once; `None` when there was nothing. The end of the stream finishes the connection.
+    fn receive(&mut self, shared: &Shared, buffers: &mut Buffers) -> Result<Option<Place>, ()> {
+        let Some((buffer, place)) = self.connection.prepare_input(buffers) else {
+            log::write(Level::Warning, format_args!("no memory for a request; its connection is closed"));
+            return Err(());
+        };
+        match recv(&self.socket, spare_capacity(buffer), RecvFlags::empty()) {
+            Ok((_, 0)) => {
+                self.connection.finish();
+                Ok(None)
+            }
+            Ok((_, count)) => {
+                shared.counters.input_bytes.add(count as u64);
+                Ok(Some(place))
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {
+                // What was moved into the shared buffer to be completed goes back.
+                self.connection.restore_input(buffers, place);
+                Ok(None)
+            }
+            Err(_) => Err(()),
+        }
+    }
+
+    /// Sends replies left over from before; false when the socket is broken.
+    fn flush(&mut self) -> bool {
+        let unsent = self.connection.unsent();
+        if unsent.is_empty() {
+            return true;
+        }
+        match send_some(&self.socket, unsent) {
+            Ok(count) => {
+                self.connection.mark_sent(count);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Tells epoll what to report, if that has changed.
+    fn watch(&mut self, poll: &OwnedFd, index: usize) -> io::Result<()> {
+        let mut interest = EventFlags::empty();
+        interest.set(EventFlags::IN, self.connection.wants_input());
+        interest.set(EventFlags::OUT, !self.connection.unsent().is_empty());
+        if interest != self.interest {
+            epoll::modify(poll, &self.socket, EventData::new_u64(index as u64), interest)?;
+            self.interest = interest;
+        }
+        Ok(())
+    }
+}
+
+/// Sends what the socket takes; 0 when it is full.
+fn send_some(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    match send(socket, bytes, SendFlags::NOSIGNAL) {
+        Ok(count) => Ok(count),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+/// Ends a conversation so that the last reply arrives: closing a socket that holds unread bytes would reset the
+/// connection, and a reset may overtake the reply.
+fn hang_up(socket: &OwnedFd, scratch: &mut Vec<u8>) {
+    let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
+    scratch.clear();
+    let _ = recv(socket, spare_capacity(scratch), RecvFlags::DONTWAIT);
+    scratch.clear();
+}
+
+impl Peers {
+    fn insert(&mut self, peer: Peer) -> usize {
+        let peer = Some(Box::new(peer));
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index] = peer;
+                index
+            }
+            None => {
+                self.slots.push(peer);
+                self.slots.len() - 1
+            }
+        }
+    }
+
+    fn get(&mut self, index: usize) -> Option<&mut Peer> {
+        self.slots.get_mut(index)?.as_deref_mut()
+    }
+
+    fn remove(&mut self, index: usize) -> Option<Box<Peer>> {
+        let peer = self.slots.get_mut(index)?.take()?;
+        self.free.push(index);
+        Some(peer)
+    }
+
+    fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}

@@ -1,0 +1,148 @@
+//! How does a server come to life? From settings to a running reactor, in the order in which things can fail.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use plumbkv::{Clock, Database, Options};
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use crate::clients::Clients;
+use crate::clock::TurnClock;
+use crate::config::Config;
+use crate::limits;
+use crate::listener::Listener;
+use crate::log::{self, Level};
+use crate::process;
+use crate::reactor::Reactor;
+use crate::reactor::epoll::Epoll;
+use crate::shared::{Counters, Facts, Settings, Shared};
+use crate::shutdown;
+use crate::units::show_bytes;
+
+/// The only back end of this version, as start-up and INFO name it.
+const IO_BACKEND: &str = "epoll";
+
+/// File descriptors the server needs besides its connections.
+const OWN_DESCRIPTORS: u64 = 32;
+
+/// Serves until SIGTERM or SIGINT.
+pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
+    let started = Instant::now();
+    log::set_level(config.log_level);
+    let stop = shutdown::stop_signal().context("cannot catch SIGTERM and SIGINT")?;
+    let listeners = listen(&config)?;
+    let (cap_bytes, cap_origin) = memory_cap(&config)?;
+    let clock = Arc::new(TurnClock::new());
+    let options = Options::memory(cap_bytes)
+        .policy(config.policy)
+        .samples(config.samples)
+        .clock(Arc::clone(&clock) as Arc<dyn Clock>);
+    let database = Database::open(options).context("cannot open the store")?;
+    let max_clients = affordable_clients(config.max_clients);
+    announce(&config, cap_bytes, &cap_origin, database.stats().shards);
+
+    let addresses: Vec<String> = listeners.iter().map(|listener| listener.address.clone()).collect();
+    let tcp: Vec<_> = listeners.iter().filter_map(Listener::tcp_address).collect();
+    let mut reactor = Epoll::new(listeners, stop).context("cannot set up epoll")?;
+    let shared = Shared {
+        database,
+        clock,
+        settings: Settings::new(
+            config.password,
+            config.protected_mode,
+            max_clients,
+            config.timeout_seconds,
+            config.samples,
+        ),
+        counters: Counters::default(),
+        clients: Clients::default(),
+        facts: Facts {
+            started,
+            io_backend: IO_BACKEND,
+            tcp_port: tcp.first().map_or(0, std::net::SocketAddr::port),
+            addresses: tcp.iter().map(ToString::to_string).collect(),
+            unix_socket: config.unix_socket.map(|path| path.display().to_string()),
+            config_file: config.file.map(|path| path.display().to_string()).unwrap_or_default(),
+            executable: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default(),
+            system: process::system(),
+            run_id: run_id(),
+            startup_resident_bytes: process::resident_bytes().unwrap_or(0),
+        },
+    };
+    // The one line that programs wait for; its form is part of the interface, whatever the log level.
+    log::line(format_args!("plumbkv ready: resp {}", addresses.join(", ")));
+    reactor.run(&shared).context("the event loop ended")?;
+    log::write(Level::Info, format_args!("stopped after {} s", started.elapsed().as_secs()));
+    Ok(())
+}
+
+fn listen(config: &Config) -> anyhow::Result<Vec<Listener>> {
+    let mut listeners = Vec::new();
+    for &address in &config.listen {
+        listeners.push(Listener::tcp(address)?);
+    }
+    if let Some(path) = &config.unix_socket {
+        listeners.push(Listener::unix(path)?);
+    }
+    Ok(listeners)
+}
+
+fn memory_cap(config: &Config) -> anyhow::Result<(u64, String)> {
+    if let Some(bytes) = config.memory_limit {
+        return Ok((bytes, "as set".to_owned()));
+    }
+    let cap = limits::default_cap(Path::new("/"));
+    let cap = cap.context("cannot tell how much memory there is; set --memory-limit")?;
+    Ok((cap.bytes, cap.origin))
+}
+
+fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, shards: usize) {
+    let cap = if cap_bytes == u64::MAX { "none".to_owned() } else { show_bytes(cap_bytes) };
+    let version = env!("CARGO_PKG_VERSION");
+    log::write(Level::Info, format_args!("version {version}, process {}", std::process::id()));
+    log::write(Level::Info, format_args!("memory cap {cap} ({cap_origin}), {shards} shards"));
+    log::write(Level::Info, format_args!("eviction policy {}", config.policy));
+    log::write(Level::Info, format_args!("input and output by {IO_BACKEND}, 1 thread"));
+    let open = config.listen.iter().any(|address| !address.ip().is_loopback());
+    if open && config.password.is_none() && !config.protected_mode {
+        log::write(
+            Level::Warning,
+            format_args!(
+                "anybody who reaches these addresses can read and change everything: no password is set"
+            ),
+        );
+    }
+}
+
+/// As many connections as were asked for or the limit on open files allows.
+fn affordable_clients(wanted: u64) -> u64 {
+    let needed = wanted + OWN_DESCRIPTORS;
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return wanted;
+    }
+    let granted = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+    limit.current = Some(granted);
+    let granted = match setrlimit(Resource::Nofile, limit) {
+        Ok(()) => granted,
+        Err(_) => getrlimit(Resource::Nofile).current.unwrap_or(needed),
+    };
+    let clients = granted.saturating_sub(OWN_DESCRIPTORS).clamp(1, wanted);
+    if clients < wanted {
+        log::write(
+            Level::Warning,
+            format_args!(
+                "serving {clients} connections at most instead of {wanted}: only {granted} files may be open \
+                 (raise `ulimit -Hn`)"
+            ),
+        );
+    }
+    clients
+}
+
+/// Tells one start from another; nothing secret depends on it.
+fn run_id() -> String {
+    format!("{:032x}{:08x}", fastrand::u128(..), fastrand::u32(..))
+}

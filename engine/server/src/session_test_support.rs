@@ -1,0 +1,109 @@
+//! How do tests talk to a session without a socket?
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use plumbkv::{Database, Options};
+
+use super::{Next, Session};
+use crate::clients::Clients;
+use crate::clock::TurnClock;
+use crate::shared::{Counters, Facts, Settings, Shared};
+
+/// A server without sockets.
+pub(crate) struct Driver {
+    pub(crate) shared: Shared,
+}
+
+/// One client of it.
+pub(crate) struct Talk<'a> {
+    shared: &'a Shared,
+    session: Session,
+    pending: Vec<u8>,
+    pub(crate) closed: bool,
+}
+
+impl Driver {
+    pub(crate) fn new() -> Self {
+        Self::with_options(|options| options, 64 << 20)
+    }
+
+    pub(crate) fn with_options(change: impl FnOnce(Options) -> Options, cap: u64) -> Self {
+        let clock = Arc::new(TurnClock::new());
+        let options = change(Options::memory(cap).clock(Arc::clone(&clock) as Arc<dyn plumbkv::Clock>));
+        let shared = Shared {
+            database: Database::open(options).unwrap(),
+            clock,
+            settings: Settings::new(None, true, 100, 0, 5),
+            counters: Counters::default(),
+            clients: Clients::default(),
+            facts: Facts {
+                started: Instant::now(),
+                io_backend: "none",
+                addresses: vec!["127.0.0.1:6379".to_owned()],
+                tcp_port: 6379,
+                unix_socket: None,
+                config_file: String::new(),
+                executable: String::new(),
+                system: String::new(),
+                run_id: "0".repeat(40),
+                startup_resident_bytes: 1,
+            },
+        };
+        Self { shared }
+    }
+
+    pub(crate) fn connect(&self) -> Talk<'_> {
+        let entry = self.shared.clients.add("127.0.0.1:5".to_owned(), "127.0.0.1:6379".to_owned(), 9, 0);
+        Talk {
+            shared: &self.shared,
+            session: Session::new(&self.shared, entry),
+            pending: Vec::new(),
+            closed: false,
+        }
+    }
+}
+
+impl Talk<'_> {
+    /// Sends bytes as they are and answers what comes back.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.pending.extend_from_slice(bytes);
+        let mut replies = Vec::new();
+        loop {
+            let mut output = Vec::new();
+            let progress = self.session.advance(self.shared, &self.pending, &mut output);
+            self.pending.drain(..progress.consumed);
+            replies.extend_from_slice(&output);
+            match progress.next {
+                Next::Drain => {}
+                Next::Read { needed } => {
+                    assert!(needed > self.pending.len());
+                    return replies;
+                }
+                Next::Close => {
+                    self.closed = true;
+                    return replies;
+                }
+            }
+        }
+    }
+
+    /// Sends an inline command and answers the reply's bytes as text.
+    pub(crate) fn ask(&mut self, command: &str) -> String {
+        String::from_utf8(self.send(format!("{command}\r\n").as_bytes())).unwrap()
+    }
+
+    /// Sends an inline command and compares the whole reply.
+    pub(crate) fn check(&mut self, command: &str, expected: &str) {
+        assert_eq!(self.ask(command), expected, "{command}");
+    }
+
+    /// Several commands, each with its reply, one pair a line: `command -> reply`, CR LF written as `|`.
+    pub(crate) fn check_all(&mut self, script: &str) {
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (command, expected) = line.split_once(" -> ").unwrap();
+            let reply = self.ask(command).replace("\r\n", "|");
+            assert_eq!(reply, expected, "{command}");
+        }
+    }
+}

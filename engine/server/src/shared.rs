@@ -1,0 +1,257 @@
+//! What do all connections share? The database, the settings that can change, the counters, the list of clients.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use plumbkv::{Clock as _, Database, Stats};
+
+use crate::clients::Clients;
+use crate::clock::TurnClock;
+
+/// Everything the connections share.
+pub(crate) struct Shared {
+    pub(crate) database: Database,
+    pub(crate) clock: Arc<TurnClock>,
+    pub(crate) settings: Settings,
+    pub(crate) counters: Counters,
+    pub(crate) clients: Clients,
+    pub(crate) facts: Facts,
+}
+
+impl Shared {
+    /// Unix time of this turn, in milliseconds.
+    pub(crate) fn clock_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+}
+
+/// What is fixed once the server runs.
+pub(crate) struct Facts {
+    pub(crate) started: Instant,
+    /// As INFO's `io_backend` names it.
+    pub(crate) io_backend: &'static str,
+    /// Addresses listened on, with the ports that were really taken.
+    pub(crate) addresses: Vec<String>,
+    /// Port of the first of them, 0 without any.
+    pub(crate) tcp_port: u16,
+    pub(crate) unix_socket: Option<String>,
+    /// Empty when no file was read.
+    pub(crate) config_file: String,
+    pub(crate) executable: String,
+    pub(crate) system: String,
+    /// Forty hexadecimal digits, new at each start.
+    pub(crate) run_id: String,
+    /// Resident memory when the server was ready to accept, in bytes.
+    pub(crate) startup_resident_bytes: u64,
+}
+
+/// Settings that CONFIG SET can change. Read on every connection or tick, never on every command.
+pub(crate) struct Settings {
+    // std Mutex: held for one comparison or copy of a short string.
+    password: Mutex<Option<String>>,
+    protected_mode: AtomicBool,
+    max_clients: AtomicU64,
+    timeout_seconds: AtomicU64,
+    samples: AtomicU32,
+}
+
+impl Settings {
+    pub(crate) fn new(
+        password: Option<String>,
+        protected_mode: bool,
+        max_clients: u64,
+        timeout_seconds: u64,
+        samples: u32,
+    ) -> Self {
+        Self {
+            password: Mutex::new(password),
+            protected_mode: AtomicBool::new(protected_mode),
+            max_clients: AtomicU64::new(max_clients),
+            timeout_seconds: AtomicU64::new(timeout_seconds),
+            samples: AtomicU32::new(samples),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        // Nothing that can panic runs under this lock; a poisoned one still holds a whole value.
+        self.password.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn password(&self) -> Option<String> {
+        self.lock().clone()
+    }
+
+    pub(crate) fn has_password(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    /// Whether `offered` opens the server; anything does when no password is set.
+    pub(crate) fn password_is(&self, offered: &[u8]) -> bool {
+        self.lock().as_ref().is_none_or(|password| equal_in_constant_time(password.as_bytes(), offered))
+    }
+
+    pub(crate) fn set_password(&self, password: Option<String>) {
+        *self.lock() = password;
+    }
+
+    pub(crate) fn protected_mode(&self) -> bool {
+        self.protected_mode.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_protected_mode(&self, on: bool) {
+        self.protected_mode.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn max_clients(&self) -> u64 {
+        self.max_clients.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_max_clients(&self, count: u64) {
+        self.max_clients.store(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn timeout_seconds(&self) -> u64 {
+        self.timeout_seconds.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_timeout_seconds(&self, seconds: u64) {
+        self.timeout_seconds.store(seconds, Ordering::Relaxed);
+    }
+
+    pub(crate) fn samples(&self) -> u32 {
+        self.samples.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_samples(&self, samples: u32) {
+        self.samples.store(samples, Ordering::Relaxed);
+    }
+}
+
+/// Compares without telling by its duration where the first difference is. The length is not hidden.
+fn equal_in_constant_time(secret: &[u8], offered: &[u8]) -> bool {
+    let mut difference = u8::from(secret.len() != offered.len());
+    for (index, byte) in offered.iter().enumerate() {
+        difference |= byte ^ secret.get(index % secret.len().max(1)).copied().unwrap_or(0);
+    }
+    std::hint::black_box(difference) == 0
+}
+
+/// A number that only grows until CONFIG RESETSTAT.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self, by: u64) {
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What INFO's Stats section counts. Added to once a batch, not once a command.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) connections: Counter,
+    pub(crate) rejected: Counter,
+    pub(crate) commands: Counter,
+    pub(crate) error_replies: Counter,
+    pub(crate) input_bytes: Counter,
+    pub(crate) output_bytes: Counter,
+    /// The store's counters at the last CONFIG RESETSTAT; they never fall by themselves.
+    baseline: Mutex<Baseline>,
+    rate: Mutex<Rate>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Baseline {
+    evicted: u64,
+    expired: u64,
+    refused: u64,
+    hits: u64,
+    misses: u64,
+}
+
+/// Sixteen samples a tick apart, as Redis smooths `instantaneous_ops_per_sec`.
+#[derive(Debug, Default)]
+struct Rate {
+    last: Option<(Instant, u64)>,
+    samples: [u64; 16],
+    next: usize,
+}
+
+impl Counters {
+    /// CONFIG RESETSTAT.
+    pub(crate) fn reset(&self, stats: Stats) {
+        for counter in [
+            &self.connections,
+            &self.rejected,
+            &self.commands,
+            &self.error_replies,
+            &self.input_bytes,
+            &self.output_bytes,
+        ] {
+            counter.reset();
+        }
+        *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Baseline {
+            evicted: stats.evicted,
+            expired: stats.expired,
+            refused: stats.refused,
+            hits: stats.hits,
+            misses: stats.misses,
+        };
+        *self.rate.lock().unwrap_or_else(PoisonError::into_inner) = Rate::default();
+    }
+
+    /// The store's counters since the last reset.
+    pub(crate) fn since_reset(&self, mut stats: Stats) -> Stats {
+        let base = *self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
+        stats.evicted = stats.evicted.saturating_sub(base.evicted);
+        stats.expired = stats.expired.saturating_sub(base.expired);
+        stats.refused = stats.refused.saturating_sub(base.refused);
+        stats.hits = stats.hits.saturating_sub(base.hits);
+        stats.misses = stats.misses.saturating_sub(base.misses);
+        stats
+    }
+
+    /// Takes one sample of the command rate; called by the reactor's tick.
+    pub(crate) fn sample_rate(&self) {
+        let (now, commands) = (Instant::now(), self.commands.get());
+        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((before, then)) = rate.last {
+            let micros = now.duration_since(before).as_micros().max(1);
+            let per_second = u128::from(commands.saturating_sub(then)) * 1_000_000 / micros;
+            let next = rate.next;
+            rate.samples[next] = u64::try_from(per_second).unwrap_or(u64::MAX);
+            rate.next = (next + 1) % rate.samples.len();
+        }
+        rate.last = Some((now, commands));
+    }
+
+    /// Commands a second, over the last 16 ticks.
+    pub(crate) fn operations_per_second(&self) -> u64 {
+        let rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        rate.samples.iter().sum::<u64>() / rate.samples.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_compared_whole() {
+        assert!(equal_in_constant_time(b"secret", b"secret"));
+        assert!(!equal_in_constant_time(b"secret", b"secre"));
+        assert!(!equal_in_constant_time(b"secret", b"secretsecret"));
+        assert!(!equal_in_constant_time(b"secret", b""));
+        assert!(!equal_in_constant_time(b"", b"x"));
+        assert!(!equal_in_constant_time(b"secret", b"Secret"));
+    }
+}
