@@ -1,0 +1,57 @@
+// Which site is this, and of which parts is it built?
+import type {Config, PluginModule} from '@docusaurus/types';
+import type * as Theme from '@docusaurus/theme-classic';
+import type {UserThemeConfig} from '@docusaurus/theme-common';
+import benchmarks from './plugins/benchmarks';
+
+const repository = 'https://github.com/plumbkv/plumbkv';
+
+const config: Config = {
+  title: 'PlumbKV',
+  tagline: 'A key-value store whose every published number can be checked',
+  favicon: 'img/logo.svg',
+  // A deployment below a folder (project pages) says so by environment; a laptop serves from the root.
+  url: process.env.PLUMBKV_SITE_URL ?? 'https://plumbkv.github.io',
+  baseUrl: process.env.PLUMBKV_BASE_URL ?? '/',
+  trailingSlash: true,
+  onBrokenLinks: 'throw',
+  onBrokenAnchors: 'throw',
+  onDuplicateRoutes: 'throw',
+  markdown: {hooks: {onBrokenMarkdownLinks: 'throw', onBrokenMarkdownImages: 'throw'}},
+  i18n: {defaultLocale: 'en', locales: ['en']},
+  future: {v4: true, faster: true},
+  customFields: {repository},
+  plugins: [
+    ['@docusaurus/plugin-content-docs', {routeBasePath: 'docs', sidebarPath: './sidebars.ts', breadcrumbs: false}],
+    ['@docusaurus/plugin-content-pages', {}],
+    benchmarks as PluginModule,
+  ],
+  themes: [['@docusaurus/theme-classic', {customCss: ['./src/css/tokens.css', './src/css/theme.css']} satisfies Theme.Options]],
+  themeConfig: {
+    colorMode: {defaultMode: 'light', respectPrefersColorScheme: true},
+    navbar: {
+      title: 'PlumbKV',
+      logo: {alt: '', src: 'img/logo.svg', width: 20, height: 32},
+      items: [
+        {to: '/benchmarks/', label: 'Benchmarks', position: 'left'},
+        {to: '/docs/getting-started/', label: 'Getting started', position: 'left'},
+        {to: '/docs/reading-the-numbers/', label: 'Reading the numbers', position: 'left'},
+        {href: repository, label: 'Source', position: 'right'},
+      ],
+    },
+    footer: {
+      links: [
+        {label: 'Benchmarks', to: '/benchmarks/'},
+        {label: 'Getting started', to: '/docs/getting-started/'},
+        {label: 'Reading the numbers', to: '/docs/reading-the-numbers/'},
+        {label: 'What is measured', to: '/docs/what-is-measured/'},
+        {label: 'How it is measured', to: '/docs/how-it-is-measured/'},
+        {label: 'Source', href: repository},
+      ],
+      copyright: 'PlumbKV is licensed under MIT or Apache-2.0, at your choice. No number on these pages is typed by hand.',
+    },
+    docs: {sidebar: {hideable: false}},
+  } satisfies UserThemeConfig,
+};
+
+export default config;

@@ -1,0 +1,72 @@
+// How do stored results become pages? Reads and checks them, lets `routes` plan, and hands the plan to Docusaurus.
+import {copyFile, mkdir, writeFile} from 'node:fs/promises';
+import path from 'node:path';
+import type {LoadContext, Plugin} from '@docusaurus/types';
+import {resolveQuotes} from '../../src/lib/quotes';
+import {type LoadedRun, type Results, loadResults} from './load';
+import {pickerEntries, routes} from './routes';
+import {Validator} from './validate';
+
+export const PLUGIN_NAME = 'plumbkv-benchmarks';
+
+/** Folders the pages are made from; `PLUMBKV_RESULTS` names another results folder for tests. */
+export function folders(siteDir: string): {results: string; schema: string} {
+  return {
+    results: path.resolve(process.env.PLUMBKV_RESULTS ?? path.join(siteDir, '..', 'results')),
+    schema: path.resolve(siteDir, '..', 'bench-runner', 'schema'),
+  };
+}
+
+export default function benchmarks(context: LoadContext): Plugin<Results> {
+  const {results: resultsDir, schema} = folders(context.siteDir);
+  return {
+    name: PLUGIN_NAME,
+
+    getPathsToWatch() {
+      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'local', 'index.json')];
+    },
+
+    async loadContent() {
+      return loadResults(resultsDir, new Validator(schema));
+    },
+
+    async contentLoaded({content, actions}) {
+      const base = context.baseUrl.replace(/\/$/, '');
+      const plan = routes(content);
+      const files = new Map<string, string>();
+      for (const [name, value] of plan.data) {
+        files.set(name, await actions.createData(`${name.replaceAll('/', '--')}.json`, JSON.stringify(value)));
+      }
+      for (const route of plan.routes) {
+        const modules = Object.fromEntries(Object.entries(route.data).map(([prop, name]) => [prop, files.get(name) ?? '']));
+        actions.addRoute({path: `${base}${route.path}`, component: route.component, exact: true, modules});
+      }
+      const quoted = newestPublished(content);
+      actions.setGlobalData({quotes: resolveQuotes(quoted), any: content.versions.length > 0});
+    },
+
+    async postBuild({content, outDir}) {
+      const versions = path.join(outDir, 'results', 'versions.json');
+      await mkdir(path.dirname(versions), {recursive: true});
+      await writeFile(versions, `${JSON.stringify(pickerEntries(content), null, 2)}\n`);
+      for (const {files} of runsOf(content)) {
+        for (const {diskPath, sitePath} of files) {
+          const target = path.join(outDir, ...sitePath.split('/'));
+          await mkdir(path.dirname(target), {recursive: true});
+          await copyFile(diskPath, target);
+        }
+      }
+    },
+  };
+}
+
+// Prose quotes the newest committed version; a checkout with local results alone quotes those.
+function newestPublished(content: Results): LoadedRun[] {
+  const version = content.versions.findLast((candidate) => candidate.version !== 'local') ?? content.versions.at(-1);
+  const runs = version?.machines[0]?.runs ?? [];
+  return [...runs].sort((a, b) => b.run.started_at.localeCompare(a.run.started_at));
+}
+
+function runsOf(content: Results): LoadedRun[] {
+  return content.versions.flatMap(({machines}) => machines.flatMap(({runs}) => runs));
+}

@@ -1,0 +1,130 @@
+// What do the stored results hold? Reads index, runs and scenarios; every file is checked before it is believed.
+import {createHash} from 'node:crypto';
+import {existsSync, readFileSync} from 'node:fs';
+import path from 'node:path';
+import type {Index, IndexFile, IndexMachine, IndexRun, Run, ScenarioRecord} from '../../src/generated/records';
+import {ResultsProblem} from './problem';
+import type {Validator} from './validate';
+
+/** One stored run with its scenarios, and where the site offers its files. */
+export interface LoadedRun {
+  version: string;
+  machineKey: string;
+  run: Run;
+  scenarios: ScenarioRecord[];
+  /** Raw files: name beside `run.json`, path below the site's root, where it lies on disk, size. */
+  files: RawFile[];
+}
+
+export interface RawFile {
+  name: string;
+  /** `results/0.1.0/<machine>/<run-id>/run.json`: path in the built site. */
+  sitePath: string;
+  diskPath: string;
+  sha256: string;
+  bytes: number;
+}
+
+/** Everything the pages are made of. */
+export interface Results {
+  /** Committed versions in the index's order (newest last), then `local` where there is one. */
+  versions: {version: string; machines: {key: string; runs: LoadedRun[]}[]}[];
+}
+
+/** Names that become parts of an address and of a path. */
+const SAFE_NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]*$/;
+
+/** Reads `index.json` and `local/index.json` below `root`; either may be missing. */
+export function loadResults(root: string, validator: Validator): Results {
+  const versions: Results['versions'] = [];
+  for (const folder of ['', 'local']) {
+    const file = path.join(root, folder, 'index.json');
+    if (!existsSync(file)) continue;
+    const index = validator.check('index', shown(root, file), readFileSync(file, 'utf8'));
+    versions.push(...loadIndex(root, folder, index, validator));
+  }
+  return {versions};
+}
+
+function loadIndex(root: string, folder: string, index: Index, validator: Validator): Results['versions'] {
+  const indexFile = shown(root, path.join(root, folder, 'index.json'));
+  return index.versions.map(({version, machines}) => ({
+    version: safe(indexFile, 'version', version),
+    machines: machines.map((machine: IndexMachine) => ({
+      key: safe(indexFile, 'machine key', machine.key),
+      runs: machine.runs.map((run) => loadRun(root, folder, indexFile, {version, machine: machine.key, run}, validator)),
+    })),
+  }));
+}
+
+function loadRun(
+  root: string,
+  folder: string,
+  indexFile: string,
+  at: {version: string; machine: string; run: IndexRun},
+  validator: Validator,
+): LoadedRun {
+  safe(indexFile, 'run id', at.run.id);
+  const files = at.run.files.map((file) => rawFile(root, folder, indexFile, file));
+  const first = files.find((file) => file.name === 'run.json');
+  if (!first) {
+    throw new ResultsProblem(indexFile, `run ${at.run.id} lists no run.json`, 'write the index again by measuring or publishing');
+  }
+  const run = readChecked(root, first, (name, text) => validator.check('run', name, text));
+  const scenarios = files
+    .filter((file) => file !== first)
+    .map((file) => readChecked(root, file, (name, text) => validator.check('scenario', name, text)));
+  for (const [name, told] of [['run', run.id], ...scenarios.map((s) => ['scenario', s.run_id])]) {
+    if (told !== at.run.id) {
+      throw new ResultsProblem(
+        shown(root, first.diskPath),
+        `a ${name} record says it belongs to run ${told}, the index says ${at.run.id}`,
+        'restore the folder from version control',
+      );
+    }
+  }
+  return {version: at.version, machineKey: at.machine, run, scenarios, files};
+}
+
+// Syntax and schema first: "line 40, column 7" helps more than "the checksum differs".
+function readChecked<T>(root: string, file: RawFile, check: (name: string, text: string) => T): T {
+  const name = shown(root, file.diskPath);
+  const bytes = readFileSync(file.diskPath);
+  const record = check(name, bytes.toString('utf8'));
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  if (sha256 !== file.sha256) {
+    throw new ResultsProblem(
+      name,
+      `its SHA-256 is ${sha256.slice(0, 12)}…, the index says ${file.sha256.slice(0, 12)}…`,
+      'the file was changed after it was written; restore it from version control',
+    );
+  }
+  return record;
+}
+
+function rawFile(root: string, folder: string, indexFile: string, file: IndexFile): RawFile {
+  const parts = file.path.split('/');
+  if (!parts.every((part) => SAFE_NAME.test(part))) {
+    throw new ResultsProblem(indexFile, `path "${file.path}" leaves the results folder`, 'restore the index from version control');
+  }
+  const diskPath = path.join(root, folder, ...parts);
+  if (!existsSync(diskPath)) {
+    throw new ResultsProblem(indexFile, `lists "${file.path}", which does not exist`, 'restore the file from version control or measure again');
+  }
+  return {
+    name: parts.at(-1) ?? file.path,
+    sitePath: ['results', folder, ...parts].filter(Boolean).join('/'),
+    diskPath,
+    sha256: file.sha256,
+    bytes: file.bytes,
+  };
+}
+
+function safe(file: string, what: string, name: string): string {
+  if (SAFE_NAME.test(name)) return name;
+  throw new ResultsProblem(file, `${what} ${JSON.stringify(name)} cannot be part of an address`, 'use letters, digits, dots and dashes');
+}
+
+function shown(root: string, file: string): string {
+  return path.join('results', path.relative(root, file));
+}

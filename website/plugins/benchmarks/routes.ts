@@ -1,0 +1,270 @@
+// Which pages follow from the stored results, and which data does each need? Pure: nothing is read or written.
+import type {IndexMachine, Profile, Run, RunState, ScenarioRecord} from '../../src/generated/records';
+import {badge, findings, trialsPerCell} from '../../src/lib/finding';
+import {type PageScenario, pageScenario} from '../../src/lib/record';
+import type {LoadedRun, Results} from './load';
+
+/** A page to be made; `data` names its data sets. */
+export interface PlannedRoute {
+  path: string;
+  component: string;
+  data: Record<string, string>;
+}
+
+export interface Plan {
+  routes: PlannedRoute[];
+  /** Data sets by name; a page's bytes follow from its own sets alone. */
+  data: Map<string, unknown>;
+}
+
+/** A raw file that a page offers. */
+export interface RawLink {
+  name: string;
+  sitePath: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** Where a page stands. */
+export interface Place {
+  version: string;
+  machineKey: string;
+  runId: string;
+  /** True on the page that moves on with newer runs. */
+  newest: boolean;
+  /** Scenarios of the version on this machine, in catalogue order, for the way from page to page. */
+  siblings: {key: string; title: string; href: string}[];
+  hasComponents: boolean;
+  raw: RawLink[];
+}
+
+/** A run in a list. */
+export interface RunLink {
+  id: string;
+  startedAt: string;
+  profile: Profile;
+  state: RunState;
+  commit: string;
+  href: string;
+}
+
+export interface ScenarioCard {
+  href: string;
+  record: PageScenario;
+  /** The run it is from, where that is not the page's. */
+  otherRun?: Run;
+}
+
+/** Data of a version's page (or of one run's). */
+export interface VersionData {
+  place: Place;
+  run: Run;
+  scenarios: ScenarioCard[];
+  runs: RunLink[];
+}
+
+/** Data of `/benchmarks/` and of `/benchmarks/<version>/`. */
+export interface OverviewData {
+  /** Set on the page of one version. */
+  version?: string;
+  versions: {
+    version: string;
+    href: string;
+    machines: MachineSummary[];
+  }[];
+}
+
+export interface MachineSummary {
+  key: string;
+  machine: IndexMachine['machine'];
+  href: string;
+  newest: RunLink;
+  runs: number;
+  scenarios: {key: string; title: string; href: string; findings: string[]; badge?: string}[];
+}
+
+/** Data of the list that the version picker fetches. */
+export interface PickerEntry {
+  version: string;
+  machine: string;
+  title: string;
+  href: string;
+}
+
+const COMPONENTS = {
+  overview: '@site/src/routes/Overview',
+  version: '@site/src/routes/Version',
+  scenario: '@site/src/routes/Scenario',
+  components: '@site/src/routes/Components',
+};
+
+/** Plans every page below `/benchmarks/`. Paths begin without the site's base. */
+export function routes(results: Results): Plan {
+  const plan: Plan = {routes: [], data: new Map()};
+  const overview = overviewData(results);
+  put(plan, '/benchmarks/', COMPONENTS.overview, {overview: ['overview', overview]});
+  for (const version of overview.versions) {
+    const own: OverviewData = {version: version.version, versions: [version]};
+    put(plan, version.href, COMPONENTS.overview, {overview: [`overview/${version.version}`, own]});
+  }
+  for (const {version, machines} of results.versions) {
+    for (const machine of machines) planMachine(plan, version, machine.key, byAge(machine.runs));
+  }
+  return plan;
+}
+
+/** What the version picker shows, newest version first. */
+export function pickerEntries(results: Results): PickerEntry[] {
+  return overviewData(results).versions.flatMap(({version, machines}) =>
+    machines.map(({key, machine, href}) => ({version, machine: key, title: machine.title || key, href})),
+  );
+}
+
+function planMachine(plan: Plan, version: string, machineKey: string, runs: LoadedRun[]): void {
+  const base = `/benchmarks/${version}/${machineKey}/`;
+  const newest = runs.at(-1);
+  if (!newest) return;
+  for (const loaded of runs) planRun(plan, `${base}run/${loaded.run.id}/`, loaded);
+
+  const newestOf = newestByScenario(runs);
+  const withComponents = runs.findLast((loaded) => loaded.run.components.length > 0);
+  const siblings = [...newestOf].map(([key, loaded]) => ({key, title: recordOf(loaded, key).scenario.title, href: `${base}${key}/`}));
+  const place = (loaded: LoadedRun, only?: string): Place => ({
+    version,
+    machineKey,
+    runId: loaded.run.id,
+    newest: true,
+    siblings,
+    hasComponents: withComponents !== undefined,
+    raw: rawLinks(loaded, only),
+  });
+
+  const scenarios = [...newestOf].map(([key, loaded]) => card(loaded, key, `${base}${key}/`, newest));
+  const links = runs.map((loaded) => runLink(base, loaded)).reverse();
+  const data: VersionData = {place: place(newest), run: newest.run, scenarios, runs: links};
+  put(plan, base, COMPONENTS.version, {version: [`version/${version}/${machineKey}`, data]});
+  for (const [key, loaded] of newestOf) {
+    putScenario(plan, `${base}${key}/`, loaded, key, place(loaded, key), `place/${version}/${machineKey}/${key}`);
+  }
+  if (withComponents) {
+    put(plan, `${base}components/`, COMPONENTS.components, {
+      run: runData(withComponents),
+      place: [`place/${version}/${machineKey}/components`, place(withComponents, 'run')],
+    });
+  }
+}
+
+// The pages of one run: they depend on nothing that can be added later.
+function planRun(plan: Plan, base: string, loaded: LoadedRun): void {
+  const {version, machineKey, run} = loaded;
+  const siblings = loaded.scenarios.map(({scenario}) => ({key: scenario.key, title: scenario.title, href: `${base}${scenario.key}/`}));
+  const place = (only?: string): Place => ({
+    version,
+    machineKey,
+    runId: run.id,
+    newest: false,
+    siblings,
+    hasComponents: false,
+    raw: rawLinks(loaded, only),
+  });
+  const scenarios = loaded.scenarios.map(({scenario}) => card(loaded, scenario.key, `${base}${scenario.key}/`, loaded));
+  const data: VersionData = {place: place(), run, scenarios, runs: []};
+  put(plan, base, COMPONENTS.version, {version: [`run-page/${version}/${machineKey}/${run.id}`, data]});
+  for (const {scenario} of loaded.scenarios) {
+    putScenario(plan, `${base}${scenario.key}/`, loaded, scenario.key, place(scenario.key), `place/${version}/${machineKey}/${run.id}/${scenario.key}`);
+  }
+}
+
+type DataSet = [name: string, value: unknown];
+
+function put(plan: Plan, path: string, component: string, sets: Record<string, DataSet>): void {
+  const data: Record<string, string> = {};
+  for (const [prop, [name, value]] of Object.entries(sets)) {
+    plan.data.set(name, value);
+    data[prop] = name;
+  }
+  plan.routes.push({path, component, data});
+}
+
+function putScenario(plan: Plan, path: string, loaded: LoadedRun, key: string, place: Place, placeName: string): void {
+  put(plan, path, COMPONENTS.scenario, {
+    record: [`scenario/${loaded.version}/${loaded.machineKey}/${loaded.run.id}/${key}`, pageScenario(recordOf(loaded, key))],
+    run: runData(loaded),
+    place: [placeName, place],
+  });
+}
+
+function runData(loaded: LoadedRun): DataSet {
+  return [`run/${loaded.version}/${loaded.machineKey}/${loaded.run.id}`, loaded.run];
+}
+
+function card(loaded: LoadedRun, key: string, href: string, page: LoadedRun): ScenarioCard {
+  // A card needs the figures, not the trials behind them.
+  const record = pageScenario(recordOf(loaded, key));
+  const cells = record.cells.map((cell) => ({...cell, trials: [], distributions: []}));
+  return {href, record: {...record, cells, processes: []}, ...(loaded === page ? {} : {otherRun: loaded.run})};
+}
+
+function overviewData(results: Results): OverviewData {
+  const versions = results.versions.flatMap(({version, machines}) => {
+    const listed = machines.flatMap(({key, runs}) => {
+      const sorted = byAge(runs);
+      const newest = sorted.at(-1);
+      if (!newest) return [];
+      const href = `/benchmarks/${version}/${key}/`;
+      return [{key, machine: newest.run.machine, href, newest: runLink(href, newest), runs: runs.length, scenarios: summaries(href, sorted)}];
+    });
+    return listed.length > 0 ? [{version, href: `/benchmarks/${version}/`, machines: listed}] : [];
+  });
+  return {versions: versions.reverse()};
+}
+
+function summaries(base: string, runs: LoadedRun[]): MachineSummary['scenarios'] {
+  return [...newestByScenario(runs)].map(([key, loaded]) => {
+    const record = pageScenario(recordOf(loaded, key));
+    const mark = badge(record.profile, trialsPerCell(record));
+    return {
+      key,
+      title: record.scenario.title,
+      href: `${base}${key}/`,
+      findings: findings(record, loaded.run),
+      ...(mark === undefined ? {} : {badge: mark}),
+    };
+  });
+}
+
+/** The newest run of each scenario, scenarios in the order of the newest run that has them. */
+function newestByScenario(runs: LoadedRun[]): Map<string, LoadedRun> {
+  const found = new Map<string, LoadedRun>();
+  for (const loaded of [...runs].reverse()) {
+    for (const {scenario} of loaded.scenarios) if (!found.has(scenario.key)) found.set(scenario.key, loaded);
+  }
+  return found;
+}
+
+function recordOf(loaded: LoadedRun, key: string): ScenarioRecord {
+  const record = loaded.scenarios.find((candidate) => candidate.scenario.key === key);
+  if (!record) throw new Error(`run ${loaded.run.id} holds no scenario ${key}`);
+  return record;
+}
+
+function runLink(base: string, {run}: LoadedRun): RunLink {
+  return {
+    id: run.id,
+    startedAt: run.started_at,
+    profile: run.profile,
+    state: run.state,
+    commit: run.source.commit,
+    href: `${base}run/${run.id}/`,
+  };
+}
+
+function rawLinks(loaded: LoadedRun, only?: string): RawLink[] {
+  return loaded.files
+    .filter(({name}) => only === undefined || name === 'run.json' || name === `${only}.json`)
+    .map(({name, sitePath, bytes, sha256}) => ({name, sitePath, bytes, sha256}));
+}
+
+function byAge(runs: LoadedRun[]): LoadedRun[] {
+  return [...runs].sort((a, b) => a.run.started_at.localeCompare(b.run.started_at) || a.run.id.localeCompare(b.run.id));
+}

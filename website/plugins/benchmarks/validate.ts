@@ -1,0 +1,76 @@
+// Is this JSON a record this site understands? Judged by the JSON Schemas generated from the Rust types.
+import {readFileSync} from 'node:fs';
+import path from 'node:path';
+import Ajv2020, {type ErrorObject, type ValidateFunction} from 'ajv/dist/2020';
+import type {Index, Run, ScenarioRecord} from '../../src/generated/records';
+import {ResultsProblem, parseJson} from './problem';
+
+/** Newest shape of the records that this site reads. */
+export const SCHEMA_VERSION = 1;
+
+interface Records {
+  index: Index;
+  run: Run;
+  scenario: ScenarioRecord;
+}
+type Kind = keyof Records;
+
+/** Checks records against the schemas in one folder. */
+export class Validator {
+  private readonly compiled: Record<Kind, ValidateFunction>;
+
+  constructor(schemaDir: string) {
+    // The generator writes Rust's integer widths as formats, which say nothing to a JSON reader.
+    const ajv = new Ajv2020({strict: false, validateFormats: false});
+    const compile = (kind: Kind) => {
+      const file = path.join(schemaDir, `${kind}.schema.json`);
+      return ajv.compile(parseJson(file, readFileSync(file, 'utf8')) as object);
+    };
+    this.compiled = {index: compile('index'), run: compile('run'), scenario: compile('scenario')};
+  }
+
+  /** The text as a typed record, or a [`ResultsProblem`] that names file and field. */
+  check<K extends Kind>(kind: K, file: string, text: string): Records[K] {
+    const value = parseJson(file, text);
+    this.checkVersion(kind, file, value);
+    const validate = this.compiled[kind];
+    if (!validate(value)) {
+      throw new ResultsProblem(
+        file,
+        describe(validate.errors?.[0]),
+        'restore the file from version control or measure again',
+      );
+    }
+    return value as Records[K];
+  }
+
+  private checkVersion(kind: Kind, file: string, value: unknown): void {
+    const {schema, schema_version: version} = (value ?? {}) as {schema?: unknown; schema_version?: unknown};
+    if (schema !== `plumbkv.${kind}`) {
+      throw new ResultsProblem(
+        file,
+        `field "schema" should be "plumbkv.${kind}"`,
+        'the file is not what the index says; restore it or measure again',
+      );
+    }
+    if (typeof version === 'number' && version > SCHEMA_VERSION) {
+      throw new ResultsProblem(
+        file,
+        `has schema_version ${version}, this site reads up to ${SCHEMA_VERSION}`,
+        'update the checkout to the version that wrote it',
+      );
+    }
+  }
+}
+
+function describe(error: ErrorObject | undefined): string {
+  if (!error) return 'does not match its schema';
+  const field = error.instancePath.slice(1).replaceAll('/', '.') || 'the record';
+  const extra = error.params as {additionalProperty?: string; allowedValues?: unknown[]};
+  const detail = extra.additionalProperty
+    ? ` ("${extra.additionalProperty}")`
+    : extra.allowedValues
+      ? ` (${extra.allowedValues.join(', ')})`
+      : '';
+  return `field "${field}" ${error.message ?? 'is wrong'}${detail}`;
+}

@@ -1,0 +1,62 @@
+// How do the cells of one point compare on one metric? Bars from zero, each with its figure and its trials.
+import {scaleLinear} from 'd3-scale';
+import type {ReactNode} from 'react';
+import {fixed} from '../lib/format';
+import {Frame, type Look, WIDTH, XAxis, round} from './frame';
+
+export interface Bar {
+  label: string;
+  look: Look;
+  /** In the chart's unit, like the trials. */
+  median: number;
+  trials: number[];
+  /** Text of the figure at the end of the bar: `84.1`. */
+  text: string;
+  /** A second text after it, such as the ratio to native: `0.82× native`. */
+  note?: string;
+}
+
+interface Props {
+  id: string;
+  title: string;
+  desc: string;
+  bars: Bar[];
+  unit: string;
+  /** End of the shared axis, in the chart's unit. */
+  max: number;
+}
+
+const ROW = 38;
+const TOP = 2;
+
+export default function BarChart({id, title, desc, bars, unit, max}: Props): ReactNode {
+  const bottom = TOP + bars.length * ROW + 2;
+  // The figure stands at the end of its bar, so the longest bar leaves room for it.
+  const box = {left: 2, right: WIDTH - 14, top: TOP, bottom};
+  const x = scaleLinear([0, max * 1.001], [box.left, WIDTH - 128]);
+  const ticks = x.ticks(3).map((value) => ({at: x(value), label: fixed(value, value < 10 && !Number.isInteger(value) ? 1 : 0)}));
+  return (
+    <Frame id={id} title={title} desc={desc} height={bottom + 38}>
+      <XAxis ticks={ticks} box={{...box, right: WIDTH - 128}} unit={unit} />
+      {bars.map(({label, look, median, trials, text, note}, index) => {
+        const y = TOP + index * ROW;
+        const furthest = Math.max(median, ...trials);
+        return (
+          <g key={label} className={`series ${look}`}>
+            <text className="bar-label" x={box.left} y={y + 12}>
+              {label}
+            </text>
+            <rect className="bar" x={box.left} y={y + 17} width={round(Math.max(x(median) - box.left, 1))} height={13} />
+            {trials.map((value, trial) => (
+              <circle key={trial} className="trial" cx={round(x(value))} cy={y + 23.5} r={2} />
+            ))}
+            <text className={`direct ${look}`} x={round(x(furthest) + 7)} y={y + 28}>
+              {text}
+              {note ? <tspan className="note"> {note}</tspan> : null}
+            </text>
+          </g>
+        );
+      })}
+    </Frame>
+  );
+}

@@ -1,0 +1,85 @@
+// How does a metric change along an axis (clients, pipeline depth)? Every trial a hairline, the median thick.
+import {scaleLinear, scaleLog, scalePoint} from 'd3-scale';
+import {line} from 'd3-shape';
+import type {ReactNode} from 'react';
+import {fixed} from '../lib/format';
+import {type Box, Frame, type Look, XAxis, YAxis, round, spreadLabels} from './frame';
+
+export interface LinePoint {
+  x: number;
+  /** In the chart's unit, like the trials. */
+  median: number;
+  trials: number[];
+}
+
+export interface LineSeries {
+  label: string;
+  look: Look;
+  points: LinePoint[];
+}
+
+interface Props {
+  id: string;
+  title: string;
+  desc: string;
+  series: LineSeries[];
+  /** Values of the axis, in order; they stand at equal distances. */
+  xs: number[];
+  xUnit: string;
+  yUnit: string;
+  /** Top of the shared y axis, in the chart's unit. The axis begins at zero, or is logarithmic from `yMin`. */
+  yMax: number;
+  yMin?: number;
+}
+
+const HEIGHT = 240;
+const BOX: Box = {left: 44, right: 262, top: 24, bottom: 196};
+
+export default function LineChart({id, title, desc, series, xs, xUnit, yUnit, yMax, yMin}: Props): ReactNode {
+  const x = scalePoint<number>(xs, [BOX.left + 10, BOX.right - 6]);
+  const y = yMin === undefined ? scaleLinear([0, yMax], [BOX.bottom, BOX.top]).nice(5) : scaleLog([yMin, yMax], [BOX.bottom, BOX.top]).nice();
+  const ticks = (yMin === undefined ? y.ticks(5) : y.ticks().filter((value) => Number.isInteger(Math.log10(value)))).map((value) => ({
+    at: y(value),
+    label: fixed(value, value < 1 && value > 0 ? 1 : 0),
+  }));
+  const path = line<{x: number; y: number}>((point) => round(x(point.x) ?? 0), (point) => round(y(point.y)));
+  const ends = series.flatMap(({label, look, points}) => {
+    const last = points.at(-1);
+    return last ? [{label, look, y: y(last.median), x: x(last.x) ?? BOX.right}] : [];
+  });
+  return (
+    <Frame id={id} title={title} desc={desc} height={HEIGHT}>
+      <YAxis ticks={ticks} box={BOX} unit={yUnit} />
+      <XAxis ticks={xs.map((value) => ({at: x(value) ?? 0, label: fixed(value, 0)}))} box={BOX} unit={xUnit} />
+      {[...series].reverse().map(({label, look, points}) => (
+        <g key={label} className={`series ${look}`}>
+          {trialLines(points).map((trial, index) => (
+            <path key={index} className="hairline" d={path(trial) ?? ''} />
+          ))}
+          {points.flatMap((point) =>
+            point.trials.map((value, index) => (
+              <circle key={`${point.x}-${index}`} className="trial" cx={round(x(point.x) ?? 0)} cy={round(y(value))} r={2} />
+            )),
+          )}
+          <path className="median" d={path(points.map(({x: at, median}) => ({x: at, y: median}))) ?? ''} />
+        </g>
+      ))}
+      {spreadLabels(ends, BOX.top, BOX.bottom).map(({label, look, y: at}) => (
+        <text key={label} className={`direct ${look}`} x={BOX.right + 6} y={round(at + 4)}>
+          {label}
+        </text>
+      ))}
+    </Frame>
+  );
+}
+
+// Trials pair by their index along the axis; a line stops where its trial has no value.
+function trialLines(points: LinePoint[]): {x: number; y: number}[][] {
+  const most = Math.max(0, ...points.map((point) => point.trials.length));
+  return Array.from({length: most}, (_, index) =>
+    points.flatMap(({x, trials}) => {
+      const value = trials[index];
+      return value === undefined ? [] : [{x, y: value}];
+    }),
+  );
+}

@@ -1,0 +1,70 @@
+// How long did replies take, from the typical to the slowest? The axis stretches towards the tail.
+import {scaleLinear, scaleLog} from 'd3-scale';
+import {curveMonotoneX, line} from 'd3-shape';
+import type {ReactNode} from 'react';
+import {fixed} from '../lib/format';
+import {type Box, Frame, type Look, XAxis, YAxis, round, spreadLabels} from './frame';
+
+export interface PercentileSeries {
+  label: string;
+  look: Look;
+  /** Of the merged histograms of all trials. */
+  points: {percentile: number; us: number}[];
+  /** Percentiles of the single trials. */
+  trials: {percentile: number; us: number}[];
+}
+
+interface Props {
+  id: string;
+  title: string;
+  desc: string;
+  series: PercentileSeries[];
+  /** Ends of the shared logarithmic axis, µs. */
+  minUs: number;
+  maxUs: number;
+}
+
+const HEIGHT = 240;
+const BOX: Box = {left: 52, right: 262, top: 24, bottom: 196};
+/** Beyond it a run of a second has too few samples to draw. */
+export const LAST_PERCENTILE = 99.99;
+const TICKS = [0, 90, 99, 99.9, 99.99];
+
+const nines = (percentile: number) => -Math.log10(1 - Math.min(percentile, LAST_PERCENTILE) / 100);
+
+export default function PercentileChart({id, title, desc, series, minUs, maxUs}: Props): ReactNode {
+  const x = scaleLinear([0, nines(LAST_PERCENTILE)], [BOX.left + 4, BOX.right - 6]);
+  const y = scaleLog([minUs, maxUs], [BOX.bottom, BOX.top]).nice();
+  const [low = minUs, high = maxUs] = y.domain();
+  const ticks = [];
+  for (let value = low; value <= high * 1.001; value *= 10) ticks.push({at: y(value), label: fixed(value, value < 1 ? 1 : 0)});
+  const path = line<{percentile: number; us: number}>((p) => round(x(nines(p.percentile))), (p) => round(y(Math.max(p.us, low)))).curve(curveMonotoneX);
+  const drawn = series.map((entry) => ({...entry, points: entry.points.filter((p) => p.percentile <= LAST_PERCENTILE)}));
+  const ends = drawn.flatMap(({label, look, points}) => {
+    const last = points.at(-1);
+    return last ? [{label, look, y: y(Math.max(last.us, low))}] : [];
+  });
+  return (
+    <Frame id={id} title={title} desc={desc} height={HEIGHT}>
+      <YAxis ticks={ticks} box={BOX} unit="µs, logarithmic" />
+      <XAxis
+        ticks={TICKS.map((percentile) => ({at: x(nines(percentile)), label: percentile === 0 ? 'min' : `p${percentile}`}))}
+        box={BOX}
+        unit="share of replies answered by then"
+      />
+      {[...drawn].reverse().map(({label, look, points, trials}) => (
+        <g key={label} className={`series ${look}`}>
+          {trials.map(({percentile, us}, index) => (
+            <circle key={index} className="trial" cx={round(x(nines(percentile)))} cy={round(y(Math.max(us, low)))} r={2} />
+          ))}
+          <path className="median" d={path(points) ?? ''} />
+        </g>
+      ))}
+      {spreadLabels(ends, BOX.top, BOX.bottom).map(({label, look, y: at}) => (
+        <text key={label} className={`direct ${look}`} x={BOX.right + 4} y={round(at + 4)}>
+          {label}
+        </text>
+      ))}
+    </Frame>
+  );
+}

@@ -1,0 +1,56 @@
+// How does a chart stand on a page? In a row of small multiples, each with its caption and its table.
+import {Fragment, type ReactNode} from 'react';
+import ScrollTable from '../ScrollTable';
+import styles from './styles.module.css';
+
+export interface ChartTable {
+  head: string[];
+  rows: string[][];
+}
+
+/** Small multiples side by side, as many as fit. */
+export function Multiples({children}: {children: ReactNode}): ReactNode {
+  return <div className={styles.multiples}>{children}</div>;
+}
+
+interface Props {
+  caption: string;
+  chart: ReactNode;
+  table: ChartTable;
+}
+
+export default function Chart({caption, chart, table}: Props): ReactNode {
+  return (
+    <figure className={styles.figure}>
+      <figcaption className={styles.caption}>{caption}</figcaption>
+      {chart}
+      <details className={styles.details}>
+        <summary>
+          Table<span className={styles.hidden}> of {caption}</span>
+        </summary>
+        <ScrollTable label={`Figures of the chart: ${caption}`}>
+          <table className="plain">
+            <thead>
+              <tr>
+                {table.head.map((head, index) => (
+                  <th key={index} scope="col">
+                    {head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {table.rows.map((row, index) => (
+                <tr key={index}>
+                  {row.map((cell, column) => (
+                    <Fragment key={column}>{column === 0 ? <th scope="row">{cell}</th> : <td>{cell}</td>}</Fragment>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </ScrollTable>
+      </details>
+    </figure>
+  );
+}

@@ -1,0 +1,216 @@
+// How do stored cells become the series of a chart? Pure: (record, run) in, chart properties out.
+import type {Bar} from '../charts/BarChart';
+import type {LinePoint, LineSeries} from '../charts/LineChart';
+import {LAST_PERCENTILE, type PercentileSeries} from '../charts/PercentileChart';
+import type {Look} from '../charts/frame';
+import type {Axes, Run} from '../generated/records';
+import {figure, ratio, scaleFor, withUnit, type Scale} from './format';
+import {PERCENTILES} from './metrics';
+import {
+  MODE_LABELS,
+  measurement,
+  type PageCell,
+  type PageScenario,
+  type Point,
+  points,
+  ratioOf,
+  roleOf,
+  shortTitle,
+  targetOf,
+  trialValues,
+} from './record';
+
+export function lookOf(cell: PageCell, run: Run): Look {
+  const role = roleOf(run, cell.target);
+  if (role !== 'subject') return role === 'ceiling' ? 'ceiling' : 'rival';
+  return cell.mode === 'native' ? 'ours' : cell.mode === 'container_host' ? 'ours-host' : 'ours-published';
+}
+
+/** Label beside a line: at most about fourteen letters. */
+export function lineLabel(cell: PageCell, run: Run): string {
+  if (roleOf(run, cell.target) === 'ceiling') return 'ceiling';
+  const name = shortTitle(targetOf(run, cell.target), cell.target);
+  if (cell.mode === 'native') return name;
+  const where = cell.mode === 'container_host' ? 'host net' : 'published';
+  return roleOf(run, cell.target) === 'subject' ? `… ${where}` : `${name} ${where}`;
+}
+
+/** Label above a bar. */
+export function rowLabel(cell: PageCell, run: Run): string {
+  if (roleOf(run, cell.target) === 'ceiling') return 'ceiling of the load generator';
+  return `${shortTitle(targetOf(run, cell.target), cell.target)}, ${MODE_LABELS[cell.mode]}`;
+}
+
+/** Axes along which a line can be drawn. */
+export type NumericAxis = 'clients' | 'pipeline';
+
+export const AXIS_UNITS: Record<NumericAxis, string> = {
+  clients: 'clients (connections)',
+  pipeline: 'requests in flight per connection',
+};
+
+export interface LineFigure {
+  axis: NumericAxis;
+  operation: string;
+  /** What the lines have in common apart from the axis: `64 B`. */
+  common: string;
+  xs: number[];
+  series: LineSeries[];
+  scale: Scale;
+}
+
+/** Throughput along the one axis that varies; empty where none does. */
+export function lineFigures(record: PageScenario, run: Run): LineFigure[] {
+  return (['clients', 'pipeline'] as const).flatMap((axis) => lineFiguresAlong(record, run, axis));
+}
+
+function lineFiguresAlong(record: PageScenario, run: Run, axis: NumericAxis): LineFigure[] {
+  const scale = throughputScale(record);
+  const groups = new Map<string, PageCell[]>();
+  for (const cell of record.cells) {
+    if (cell.status !== 'ok' || cell.placement === 'together' || cell.axes[axis] === undefined) continue;
+    const {[axis]: _varies, ...rest} = cell.axes;
+    const key = JSON.stringify(Object.entries(rest).sort());
+    groups.set(key, [...(groups.get(key) ?? []), cell]);
+  }
+  return [...groups.values()].flatMap((cells) => {
+    const xs = [...new Set(cells.map((cell) => cell.axes[axis] ?? 0))].sort((a, b) => a - b);
+    const first = cells[0];
+    if (xs.length < 2 || !first) return [];
+    const series = new Map<string, LineSeries>();
+    for (const cell of sortCells(cells, run)) {
+      const label = lineLabel(cell, run);
+      const ops = measurement(cell, 'ops_per_second');
+      if (!ops) continue;
+      const entry = series.get(label) ?? {label, look: lookOf(cell, run), points: []};
+      const point: LinePoint = {
+        x: cell.axes[axis] ?? 0,
+        median: ops.median * scale.factor,
+        trials: trialValues(cell, 'ops_per_second').map((value) => value * scale.factor),
+      };
+      entry.points.push(point);
+      entry.points.sort((a, b) => a.x - b.x);
+      series.set(label, entry);
+    }
+    return [{axis, operation: first.axes.operation, common: common(first.axes, axis), xs, series: [...series.values()], scale}];
+  });
+}
+
+function common(axes: Axes, varies: NumericAxis): string {
+  const parts = [
+    axes.value_bytes === undefined ? '' : withUnit(String(axes.value_bytes), 'B'),
+    varies !== 'clients' && axes.clients !== undefined ? `${axes.clients} clients` : '',
+    varies !== 'pipeline' && axes.pipeline !== undefined && axes.pipeline > 1 ? `depth ${axes.pipeline}` : '',
+    axes.set_percent === undefined ? '' : `${axes.set_percent} % SET`,
+    axes.requests === undefined ? '' : `${axes.requests} requests`,
+  ];
+  return parts.filter(Boolean).join(', ');
+}
+
+/** Greatest value of a set of line figures: the end of their shared axis. */
+export function lineMax(figures: LineFigure[]): number {
+  return Math.max(...figures.flatMap(({series}) => series.flatMap((s) => s.points.flatMap((p) => [p.median, ...p.trials]))));
+}
+
+export interface PercentileFigure {
+  label: string;
+  operation: string;
+  series: PercentileSeries[];
+}
+
+/** Response-time curves, one figure per point and operation of a mix. */
+export function percentileFigures(record: PageScenario, run: Run): PercentileFigure[] {
+  return points(record, run).flatMap((point) => {
+    const operations = [...new Set(point.cells.flatMap((cell) => cell.distributions.map((d) => d.operation)))];
+    return operations.flatMap((operation) => {
+      const mixed = operations.length > 1;
+      const series = point.cells.flatMap((cell) => percentileSeries(cell, run, operation, mixed));
+      return series.length > 0 ? [{label: mixed ? `${point.label}: ${operation.toUpperCase()}` : point.label, operation, series}] : [];
+    });
+  });
+}
+
+function percentileSeries(cell: PageCell, run: Run, operation: string, mixed: boolean): PercentileSeries[] {
+  const found = cell.distributions.find((d) => d.operation === operation);
+  if (cell.status !== 'ok' || !found || roleOf(run, cell.target) === 'ceiling') return [];
+  const trials = PERCENTILES.flatMap(({percentile, metric}) =>
+    trialValues(cell, metric, mixed ? operation : undefined).map((ns) => ({percentile, us: ns / 1000})),
+  );
+  return [
+    {
+      label: lineLabel(cell, run),
+      look: lookOf(cell, run),
+      points: found.points.map(({percentile, latency_ns}) => ({percentile, us: latency_ns / 1000})),
+      trials,
+    },
+  ];
+}
+
+/** Ends of the axis that all percentile figures share, µs. */
+export function percentileRange(figures: PercentileFigure[]): {minUs: number; maxUs: number} {
+  const values = figures.flatMap(({series}) =>
+    series.flatMap(({points: drawn, trials}) => [
+      ...drawn.filter((p) => p.percentile <= LAST_PERCENTILE).map((p) => p.us),
+      ...trials.map((t) => t.us),
+    ]),
+  ).filter((us) => us > 0);
+  return {minUs: 10 ** Math.floor(Math.log10(Math.min(...values))), maxUs: 10 ** Math.ceil(Math.log10(Math.max(...values)))};
+}
+
+/** The value at a percentile of a drawn curve, for its table. */
+export function atPercentile(series: PercentileSeries, percentile: number): number | undefined {
+  const upTo = series.points.filter((p) => p.percentile <= percentile + 1e-9);
+  const exact = upTo.at(-1);
+  const next = series.points.find((p) => p.percentile >= percentile - 1e-9);
+  return (next ?? exact)?.us;
+}
+
+export interface BarFigure {
+  label: string;
+  bars: Bar[];
+}
+
+/** Bars of one metric at each point; containers carry their ratio to native. */
+export function barFigures(record: PageScenario, run: Run, metric: string, scale: Scale, only?: (point: Point) => boolean): BarFigure[] {
+  return points(record, run)
+    .filter((point) => only?.(point) ?? true)
+    .flatMap((point) => {
+      const bars = point.cells.flatMap((cell) => bar(record, run, cell, metric, scale));
+      return bars.length > 0 ? [{label: point.label, bars}] : [];
+    });
+}
+
+function bar(record: PageScenario, run: Run, cell: PageCell, metric: string, scale: Scale): Bar[] {
+  const measured = measurement(cell, metric);
+  if (cell.status !== 'ok' || !measured) return [];
+  const overhead = ratioOf(record, 'overhead', metric, cell.key);
+  return [
+    {
+      label: rowLabel(cell, run),
+      look: lookOf(cell, run),
+      median: measured.median * scale.factor,
+      trials: trialValues(cell, metric).map((value) => value * scale.factor),
+      text: figure(measured, scale).value,
+      ...(overhead ? {note: `${ratio(overhead).value} native`} : {}),
+    },
+  ];
+}
+
+export function barMax(figures: BarFigure[]): number {
+  return Math.max(...figures.flatMap(({bars}) => bars.flatMap((b) => [b.median, ...b.trials])));
+}
+
+/** The scale of a metric over all ok cells of a record. */
+export function scaleOf(record: PageScenario, metric: string, unit: string): Scale {
+  const largest = Math.max(0, ...record.cells.map((cell) => (cell.status === 'ok' ? (measurement(cell, metric)?.median ?? 0) : 0)));
+  return scaleFor(unit, largest);
+}
+
+export function throughputScale(record: PageScenario): Scale {
+  return scaleOf(record, 'ops_per_second', '1/s');
+}
+
+function sortCells(cells: PageCell[], run: Run): PageCell[] {
+  const order: Look[] = ['ours', 'ours-host', 'ours-published', 'rival', 'ceiling'];
+  return [...cells].sort((a, b) => order.indexOf(lookOf(a, run)) - order.indexOf(lookOf(b, run)));
+}

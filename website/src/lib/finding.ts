@@ -1,0 +1,203 @@
+// What does a scenario's record say in a sentence, and in which regime does it hold?
+//
+// A quick run has too few trials for an interval, so it gets figures and no comparing word. A full run is
+// compared only where the interval of the paired ratio leaves 1 out, and only where the load generator was
+// not at its ceiling; points that we lose are counted with the same words as those that we win.
+import type {Measurement, Profile, Ratio, Run} from '../generated/records';
+import {figure, ratio as ratioText, scaleFor, withUnit, word} from './format';
+import {
+  generatorAtCeiling,
+  measurement,
+  type PageCell,
+  type PageScenario,
+  type Point,
+  points,
+  ratioOf,
+  roleOf,
+  shortTitle,
+  targetOf,
+} from './record';
+
+/** Whether a run has enough trials to pass a verdict on a rival. */
+export function passesVerdict(profile: Profile): boolean {
+  return profile === 'full';
+}
+
+/** The badge of a run that passes none. */
+export function badge(profile: Profile, trials: number): string | undefined {
+  if (passesVerdict(profile)) return undefined;
+  const spread = trials === 1 ? 'one trial' : `range of ${trials} trials`;
+  return `${profile} run: ${spread}, no verdict`;
+}
+
+/** Trials per cell, as most cells have them. */
+export function trialsPerCell(record: PageScenario): number {
+  return Math.max(0, ...record.cells.flatMap((cell) => cell.measurements.map((m) => m.n)));
+}
+
+/** The finding of a scenario's page: one sentence per thing found. */
+export function findings(record: PageScenario, run: Run): string[] {
+  const kind = record.scenario.kind;
+  const sentences = kind === 'memory_cap' ? capFindings(record, run) : kind === 'startup' ? startupFindings(record, run) : wireFindings(record, run);
+  return [...sentences, ...failures(record)];
+}
+
+function wireFindings(record: PageScenario, run: Run): string[] {
+  const all = points(record, run);
+  const headlines = headlinePoints(all);
+  const sentences = headlines.flatMap((point) => pointSentence(point, run));
+  if (passesVerdict(record.profile)) sentences.push(...verdicts(record, run, all));
+  const busy = record.cells.filter((cell) => cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling' && generatorAtCeiling(cell));
+  if (busy.length > 0) {
+    sentences.push(
+      `In ${word(busy.length)} of ${word(record.cells.filter((c) => c.status === 'ok' && roleOf(run, c.target) !== 'ceiling').length)} cells the load generator was at its ceiling; there the throughput is the generator's and server CPU per operation is the figure to read.`,
+    );
+  }
+  return sentences;
+}
+
+/** The point per operation that stands for the scenario: 64 B, 50 clients, depth 16 where it has them. */
+export function headlinePoints(all: Point[]): Point[] {
+  const byOperation = new Map<string, Point[]>();
+  for (const point of all) {
+    if (point.cells.some((cell) => cell.status === 'ok')) {
+      byOperation.set(point.operation, [...(byOperation.get(point.operation) ?? []), point]);
+    }
+  }
+  const score = ({axes, placement}: Point) =>
+    (placement === 'together' ? -4 : 0) +
+    (axes.clients === 50 ? 2 : 0) +
+    (axes.pipeline === 16 ? 2 : 0) +
+    (axes.value_bytes === 64 ? 1 : 0);
+  return [...byOperation.values()]
+    .map((list) => list.reduce((best, point) => (score(point) > score(best) ? point : best)))
+    .filter((point) => point.operation !== 'del')
+    .slice(0, 2);
+}
+
+function pointSentence(point: Point, run: Run): string[] {
+  const shown = point.cells.filter((cell) => cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling');
+  const largest = Math.max(...shown.map((cell) => measurement(cell, 'ops_per_second')?.median ?? 0));
+  const parts = shown.flatMap((cell) => {
+    const ops = measurement(cell, 'ops_per_second');
+    return ops ? [`${nameOf(cell, run)} ${spelled(ops, largest)}`] : [];
+  });
+  return parts.length > 0 ? [`${point.label}: ${parts.join(', ')}.`] : [];
+}
+
+/** `84.1 k ops/s (83.0–85.2)`. */
+function spelled(measured: Measurement, largest = measured.median): string {
+  const scale = scaleFor(measured.unit, largest);
+  const {value, low, high} = figure(measured, scale);
+  return `${withUnit(value, scale.unit)} (${low}–${high})`;
+}
+
+function nameOf(cell: PageCell, run: Run): string {
+  const name = shortTitle(targetOf(run, cell.target), cell.target);
+  if (cell.mode === 'native') return name;
+  return `${name} in a container (${cell.mode === 'container_host' ? 'host network' : 'published port'})`;
+}
+
+interface Tally {
+  more: string[];
+  fewer: string[];
+  open: number;
+  ceiling: number;
+}
+
+function verdicts(record: PageScenario, run: Run, all: Point[]): string[] {
+  const rivals = run.targets.filter((target) => target.role === 'rival');
+  return rivals.flatMap((rival) => {
+    const tally: Tally = {more: [], fewer: [], open: 0, ceiling: 0};
+    for (const point of all) judge(record, run, point, rival.key, tally);
+    const judged = tally.more.length + tally.fewer.length + tally.open;
+    if (judged + tally.ceiling === 0) return [];
+    const ours = shortTitle(run.targets.find((t) => t.role === 'subject'), 'PlumbKV');
+    const sentence =
+      `Natively, against ${rival.title}: ${ours} answers more operations per second at ${list(tally.more)}, ` +
+      `fewer at ${list(tally.fewer)}; at ${word(tally.open)} of ${word(judged)} judged points the intervals do not separate.`;
+    return [tally.ceiling > 0 ? `${sentence} Not judged, since the load generator was at its ceiling: ${word(tally.ceiling)}.` : sentence];
+  });
+}
+
+function judge(record: PageScenario, run: Run, point: Point, rival: string, tally: Tally): void {
+  const ours = point.cells.find((c) => roleOf(run, c.target) === 'subject' && c.mode === 'native' && c.status === 'ok');
+  const theirs = point.cells.find((c) => c.target === rival && c.mode === 'native' && c.status === 'ok');
+  if (!ours || !theirs) return;
+  const found = record.ratios.find(
+    (r) => r.kind === 'rival' && r.metric === 'ops_per_second' && r.operation === undefined && r.numerator === ours.key && r.denominator === theirs.key,
+  );
+  if (!found) return;
+  if (generatorAtCeiling(ours) || generatorAtCeiling(theirs)) tally.ceiling += 1;
+  else if (separates(found) && found.low > 1) tally.more.push(`${point.label} (${ratioText(found).value})`);
+  else if (separates(found) && found.high < 1) tally.fewer.push(`${point.label} (${ratioText(found).value})`);
+  else tally.open += 1;
+}
+
+/** A ratio says something only when it has an interval and the interval leaves 1 out. */
+export function separates(ratio: Ratio): boolean {
+  return ratio.spread === 'interval' && (ratio.low > 1 || ratio.high < 1);
+}
+
+function list(items: string[]): string {
+  if (items.length === 0) return 'no point';
+  return items.length === 1 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+}
+
+function capFindings(record: PageScenario, run: Run): string[] {
+  return points(record, run).flatMap((point) => {
+    const parts = point.cells.flatMap((cell) => {
+      if (cell.status !== 'ok' || cell.mode !== 'native') return [];
+      const accounted = measurement(cell, 'accounted_bytes');
+      const growth = measurement(cell, 'rss_bytes_growth');
+      const said = [
+        accounted && `accounts for ${spelled(accounted)}`,
+        growth && `its RSS grows by ${spelled(growth)}`,
+      ].filter((part): part is string => Boolean(part));
+      return said.length > 0 ? [`${nameOf(cell, run)} ${said.join(' and ')}`] : [];
+    });
+    return parts.length > 0 ? [`${point.label}: ${parts.join('; ')}.`] : [];
+  });
+}
+
+function startupFindings(record: PageScenario, run: Run): string[] {
+  const parts = points(record, run).flatMap((point) =>
+    point.cells.flatMap((cell) => {
+      const started = measurement(cell, 'startup_ms');
+      return cell.status === 'ok' && started && roleOf(run, cell.target) !== 'ceiling' ? [`${nameOf(cell, run)} ${spelled(started)}`] : [];
+    }),
+  );
+  return parts.length > 0 ? [`From process start to the first right answer: ${parts.join(', ')}.`] : [];
+}
+
+function failures(record: PageScenario): string[] {
+  const failed = record.cells.filter((cell) => cell.status !== 'ok' && cell.status !== 'skipped').length;
+  const skipped = record.cells.filter((cell) => cell.status === 'skipped').length;
+  const parts = [failed > 0 && `${word(failed)} failed`, skipped > 0 && `${word(skipped)} ${skipped === 1 ? 'was' : 'were'} skipped`].filter(Boolean);
+  return parts.length > 0 ? [`Of ${word(record.cells.length)} cells ${parts.join(' and ')}; the table gives the reasons.`] : [];
+}
+
+/** The regime a finding holds in: machine class, network, CPUs, loop, memory, versions and allocators. */
+export function regime(run: Run, record: PageScenario): string {
+  const {machine, environment} = run;
+  const place = machine.title || machine.cpu_model;
+  const cpus = `${word(machine.threads)} ${machine.threads === 1 ? 'CPU' : 'CPUs'}`;
+  const pinned =
+    environment.server_cpus && environment.generator_cpus
+      ? `server on CPU ${environment.server_cpus}, load generator on CPU ${environment.generator_cpus}`
+      : 'server and load generator not pinned';
+  const shown = new Set(record.cells.filter((cell) => cell.status === 'ok').map((cell) => cell.target));
+  const versions = run.targets
+    .filter((target) => target.role !== 'ceiling' && shown.has(target.key))
+    .map((target) => (target.title.includes(target.allocator) || !target.allocator ? target.title : `${target.title}, allocator ${target.allocator}`));
+  const load = record.scenario.kind === 'startup' ? 'loopback' : 'closed loop over loopback';
+  return `Regime: ${load} on ${place} (${machine.class} machine, ${cpus}${machine.virtualisation === 'none' ? '' : `, ${machine.virtualisation}`}); ${pinned}; all data in memory; ${versions.join('; ')}.`;
+}
+
+/** Overhead ratios of a container cell against native, by metric. */
+export function overheads(record: PageScenario, cell: PageCell): {metric: string; ratio: Ratio}[] {
+  return ['ops_per_second', 'latency_ns_p99', 'server_cpu_ns_per_op', 'startup_ms'].flatMap((metric) => {
+    const ratio = ratioOf(record, 'overhead', metric, cell.key);
+    return ratio ? [{metric, ratio}] : [];
+  });
+}

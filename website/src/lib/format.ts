@@ -1,0 +1,138 @@
+// How is a number shown: in which unit, with how many digits, with which words around it?
+
+/** A median with its spread, in one unit. */
+export interface Spreadable {
+  median: number;
+  low: number;
+  high: number;
+}
+
+/** The unit of a column: what it is called and what a stored value is multiplied by. */
+export interface Scale {
+  unit: string;
+  factor: number;
+}
+
+/** Texts of a figure, cut at its uncertainty. */
+export interface Figure {
+  value: string;
+  low: string;
+  high: string;
+}
+
+const NO_BREAK = ' ';
+
+/** The scale for values stored in `unit`, chosen once for a column by its largest value. */
+export function scaleFor(unit: string, largest: number): Scale {
+  switch (unit) {
+    case '1/s':
+      return largest >= 10_000 ? {unit: 'k ops/s', factor: 1e-3} : {unit: 'ops/s', factor: 1};
+    case 'ns':
+      return largest < 1_000 ? {unit: 'ns', factor: 1} : {unit: 'µs', factor: 1e-3};
+    case 'bytes':
+    case 'bytes/s':
+    case 'B/s': {
+      const per = unit === 'bytes' ? '' : '/s';
+      if (largest >= 1024 ** 3) return {unit: `GiB${per}`, factor: 1024 ** -3};
+      if (largest >= 1024 ** 2) return {unit: `MiB${per}`, factor: 1024 ** -2};
+      return largest >= 1024 ? {unit: `KiB${per}`, factor: 1 / 1024} : {unit: `bytes${per}`, factor: 1};
+    }
+    case 'count':
+    case 'ratio':
+      return {unit: '', factor: 1};
+    default:
+      return {unit, factor: 1};
+  }
+}
+
+/** Digits end where the spread begins: 411,873 between 405,100 and 418,300 is 412,000. Two to four remain. */
+export function decimals({median, low, high}: Spreadable): number {
+  const magnitude = exponent(median);
+  const half = Math.max(high - median, median - low);
+  const significant = half > 0 ? magnitude - exponent(half) + 1 : 3;
+  return Math.min(Math.max(significant, 2), 4) - 1 - magnitude;
+}
+
+export function figure(measured: Spreadable, scale: Scale): Figure {
+  const scaled = {
+    median: measured.median * scale.factor,
+    low: measured.low * scale.factor,
+    high: measured.high * scale.factor,
+  };
+  // Counts stay whole: "3.0 keys" would claim a precision that counting does not have.
+  const whole = [scaled.median, scaled.low, scaled.high].every(Number.isInteger);
+  const exact = scaled.low === scaled.high;
+  const places = whole ? (exact ? 0 : Math.min(decimals(scaled), 0)) : decimals(scaled);
+  const text = (value: number) => fixed(value, places);
+  return {value: text(scaled.median), low: text(scaled.low), high: text(scaled.high)};
+}
+
+/** `value` with `places` decimals; negative places round to tens, hundreds …; thousands are grouped. */
+export function fixed(value: number, places: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const step = 10 ** -places;
+  const rounded = places < 0 ? Math.round(value / step) * step : value;
+  const text = Math.abs(rounded).toFixed(Math.min(Math.max(places, 0), 9));
+  const [whole = '', part] = text.split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  const zero = Number(text) === 0;
+  return `${value < 0 && !zero ? '−' : ''}${grouped}${part ? `.${part}` : ''}`;
+}
+
+/** A whole number with grouped thousands. */
+export function count(value: number): string {
+  return fixed(value, 0);
+}
+
+/** `1.23×`, with as many digits as the spread allows. */
+export function ratio(measured: Spreadable): Figure {
+  const places = Math.min(Math.max(decimals(measured), 1), 2);
+  const text = (value: number) => `${fixed(value, places)}×`;
+  return {value: text(measured.median), low: text(measured.low), high: text(measured.high)};
+}
+
+/** A number with its unit, never parted by a line break. */
+export function withUnit(value: string, unit: string): string {
+  return unit ? `${value}${NO_BREAK}${unit}` : value;
+}
+
+/** `2 MiB`, `1.5 KiB`: for sizes that were given, not measured. */
+export function bytes(value: number): string {
+  const scale = scaleFor('bytes', value);
+  const scaled = value * scale.factor;
+  return withUnit(fixed(scaled, Number.isInteger(scaled) ? 0 : scaled < 10 ? 2 : 1), scale.unit);
+}
+
+/** A share as percent. */
+export function percent(share: number, places = 0): string {
+  return withUnit(fixed(share * 100, places), '%');
+}
+
+/** `2026-11-20 12:34 UTC` of an RFC 3339 time. */
+export function time(rfc3339: string): string {
+  const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(new Date(rfc3339).toISOString());
+  return match ? `${match[1]} ${match[2]} UTC` : rfc3339;
+}
+
+/** `7 min 12 s`. */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return withUnit(String(whole), 's');
+  const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
+  return `${withUnit(String(minutes), 'min')}${rest ? ` ${withUnit(String(rest), 's')}` : ''}`;
+}
+
+/** `one`, `two` … `twelve`, then digits. */
+export function word(value: number): string {
+  const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
+  return words[value] ?? count(value);
+}
+
+/** First digits of a digest or commit. */
+export function short(digest: string, length = 12): string {
+  return digest.replace(/^sha256:/, '').slice(0, length);
+}
+
+function exponent(value: number): number {
+  return value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)) + 1e-12);
+}

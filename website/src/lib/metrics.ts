@@ -1,0 +1,91 @@
+// Which metrics does a table show, in which order and under which words?
+import type {PageScenario} from './record';
+
+export interface Metric {
+  key: string;
+  /** Head of the column, without the unit. */
+  head: string;
+  /** Stored unit, as in the record. */
+  unit: string;
+  /** Head over several columns that belong together. */
+  group?: string;
+}
+
+const RESPONSE = 'Response time under closed loop';
+
+const THROUGHPUT: Metric = {key: 'ops_per_second', head: 'Throughput', unit: '1/s'};
+const SERVER_CPU: Metric = {key: 'server_cpu_ns_per_op', head: 'Server CPU per op', unit: 'ns'};
+const PEAK_RSS: Metric = {key: 'rss_bytes_peak', head: 'Peak RSS', unit: 'bytes'};
+const RSS_GROWTH: Metric = {key: 'rss_bytes_growth', head: 'RSS growth', unit: 'bytes'};
+
+/** What a reader compares, by kind of scenario. */
+const HEADLINES: Record<string, Metric[]> = {
+  wire: [
+    THROUGHPUT,
+    {key: 'latency_ns_mean', head: 'mean', unit: 'ns', group: RESPONSE},
+    {key: 'latency_ns_p50', head: 'p50', unit: 'ns', group: RESPONSE},
+    {key: 'latency_ns_p95', head: 'p95', unit: 'ns', group: RESPONSE},
+    {key: 'latency_ns_p99', head: 'p99', unit: 'ns', group: RESPONSE},
+    {key: 'latency_ns_p999', head: 'p99.9', unit: 'ns', group: RESPONSE},
+    {key: 'latency_ns_max', head: 'max', unit: 'ns', group: RESPONSE},
+    SERVER_CPU,
+  ],
+  memory_cap: [
+    {key: 'accounted_bytes', head: 'Accounted', unit: 'bytes'},
+    RSS_GROWTH,
+    {key: 'evictions', head: 'Evictions', unit: 'count'},
+    {key: 'refusals', head: 'Refusals', unit: 'count'},
+    {key: 'survivors', head: 'Keys left', unit: 'count'},
+    {key: 'early_gone', head: 'Early keys gone', unit: 'count'},
+    {key: 'first_1000_gone_share', head: 'First 1,000 gone', unit: 'share'},
+    {key: 'last_five_present', head: 'Last five there', unit: 'count'},
+    THROUGHPUT,
+    SERVER_CPU,
+  ],
+  startup: [
+    {key: 'startup_ms', head: 'Start to first answer', unit: 'ms'},
+    {key: 'binary_bytes', head: 'Program file', unit: 'bytes'},
+    {key: 'image_bytes', head: 'Image', unit: 'bytes'},
+    {key: 'rss_bytes_start', head: 'RSS after start', unit: 'bytes'},
+  ],
+};
+
+/** What tells whether a figure can be believed, and what it cost. */
+const CHECKS: Metric[] = [
+  {key: 'generator_busy', head: 'Generator busy', unit: 'share'},
+  {key: 'connect_ms', head: 'Connect phase', unit: 'ms'},
+  {key: 'bytes_per_second', head: 'Values moved', unit: 'bytes/s'},
+  PEAK_RSS,
+  RSS_GROWTH,
+  {key: 'foreign_cpu_cores', head: 'Foreign CPU', unit: 'cores'},
+];
+
+/** Metrics of a record's main table: those that at least one of its cells has. */
+export function headlineMetrics(record: PageScenario): Metric[] {
+  const present = presentMetrics(record);
+  return (HEADLINES[record.scenario.kind] ?? HEADLINES.wire ?? []).filter(({key}) => present.has(key));
+}
+
+/** Every other metric of the record: the known ones first, then whatever else was stored. */
+export function checkMetrics(record: PageScenario): Metric[] {
+  const present = presentMetrics(record);
+  for (const {key} of HEADLINES[record.scenario.kind] ?? []) present.delete(key);
+  const known = CHECKS.filter(({key}) => present.delete(key));
+  // p90 is drawn in the charts; its column would be the fifth of the same kind.
+  present.delete('latency_ns_p90');
+  const others = [...present].sort(([a], [b]) => a.localeCompare(b));
+  return [...known, ...others.map(([key, unit]) => ({key, head: key.replaceAll('_', ' '), unit}))];
+}
+
+function presentMetrics(record: PageScenario): Map<string, string> {
+  return new Map(record.cells.flatMap((cell) => cell.measurements.map((m): [string, string] => [m.metric, m.unit])));
+}
+
+/** The percentiles a trial stores, for the dots beside a merged curve. */
+export const PERCENTILES: {percentile: number; metric: string}[] = [
+  {percentile: 50, metric: 'latency_ns_p50'},
+  {percentile: 90, metric: 'latency_ns_p90'},
+  {percentile: 95, metric: 'latency_ns_p95'},
+  {percentile: 99, metric: 'latency_ns_p99'},
+  {percentile: 99.9, metric: 'latency_ns_p999'},
+];

@@ -1,0 +1,139 @@
+// Which parts of a stored record does a page need, and how does it find them?
+import type {
+  Cell,
+  Measurement,
+  Mode,
+  Placement,
+  ProcessFacts,
+  Ratio,
+  Role,
+  Run,
+  ScenarioRecord,
+  TargetRecord,
+  Trial,
+} from '../generated/records';
+
+/** A trial without its histograms and windows: those stay in the raw file. */
+export type PageTrial = Pick<Trial, 'index' | 'status' | 'reason' | 'elapsed_s' | 'counts' | 'values' | 'facts'>;
+export type PageCell = Omit<Cell, 'trials'> & {trials: PageTrial[]};
+
+/** One process per target and mode, as the kernel told of it. */
+export interface PageProcess {
+  target: string;
+  mode: Mode;
+  facts: Omit<ProcessFacts, 'pid' | 'rss_bytes_start' | 'container_id'>;
+}
+
+/** What the page of a scenario is made of. */
+export type PageScenario = Omit<ScenarioRecord, 'cells'> & {cells: PageCell[]; processes: PageProcess[]};
+
+/** Cuts a record down to what is drawn; the raw file is offered whole. */
+export function pageScenario(record: ScenarioRecord): PageScenario {
+  const processes = new Map<string, PageProcess>();
+  for (const cell of record.cells) {
+    const process = cell.trials.find((trial) => trial.process)?.process;
+    const id = `${cell.target}/${cell.mode}`;
+    if (!process || processes.has(id)) continue;
+    const {pid: _pid, rss_bytes_start: _rss, container_id: _container, ...facts} = process;
+    processes.set(id, {target: cell.target, mode: cell.mode, facts});
+  }
+  const cells = record.cells.map((cell) => ({
+    ...cell,
+    trials: cell.trials.map(({index, status, reason, elapsed_s, counts, values, facts}) => ({
+      index,
+      status,
+      ...(reason === undefined ? {} : {reason}),
+      elapsed_s,
+      counts,
+      values,
+      facts,
+    })),
+  }));
+  return {...record, cells, processes: [...processes.values()]};
+}
+
+export const MODE_LABELS: Record<Mode, string> = {
+  native: 'native',
+  container_host: 'container, host network',
+  container_published: 'container, published port',
+};
+
+export const PLACEMENT_LABELS: Record<Placement, string> = {
+  apart: 'server and generator on CPUs of their own',
+  together: 'server and generator on one CPU',
+  unpinned: 'not pinned',
+};
+
+/** `Redis 7.0.15 (Debian, jemalloc 5.2.1)` → `Redis 7.0.15`. */
+export function shortTitle(target: TargetRecord | undefined, key: string): string {
+  return target?.title.replace(/\s*\(.*$/, '') || key;
+}
+
+export function targetOf(run: Run, key: string): TargetRecord | undefined {
+  return run.targets.find((target) => target.key === key);
+}
+
+export function roleOf(run: Run, key: string): Role {
+  return targetOf(run, key)?.role ?? 'rival';
+}
+
+/** The cells that were measured at one point of the axes, in the order in which they are shown. */
+export interface Point {
+  /** Stable within the scenario. */
+  id: string;
+  /** `SET 64 B, 50 clients`, with the placement where it is not the usual one. */
+  label: string;
+  operation: string;
+  placement: Placement;
+  axes: Cell['axes'];
+  cells: PageCell[];
+}
+
+const MODES: Mode[] = ['native', 'container_host', 'container_published'];
+const ROLES: Role[] = ['subject', 'rival', 'ceiling'];
+
+/** Cells by point of the axes, in the record's order; within a point ours, then rivals, then the ceiling. */
+export function points(record: PageScenario, run: Run): Point[] {
+  const found = new Map<string, Point>();
+  for (const cell of record.cells) {
+    const id = `${cell.label}/${cell.placement}`;
+    const point = found.get(id) ?? {
+      id,
+      label: cell.placement === 'together' ? `${cell.label}, on one CPU` : cell.label,
+      operation: cell.axes.operation,
+      placement: cell.placement,
+      axes: cell.axes,
+      cells: [],
+    };
+    point.cells.push(cell);
+    found.set(id, point);
+  }
+  const rank = (cell: PageCell) => ROLES.indexOf(roleOf(run, cell.target)) * 10 + MODES.indexOf(cell.mode);
+  for (const point of found.values()) point.cells.sort((a, b) => rank(a) - rank(b) || a.target.localeCompare(b.target));
+  return [...found.values()];
+}
+
+export function measurement(cell: PageCell, metric: string, operation?: string): Measurement | undefined {
+  return cell.measurements.find((m) => m.metric === metric && m.operation === operation);
+}
+
+/** One value per ok trial, in the order of the trials. */
+export function trialValues(cell: PageCell, metric: string, operation?: string): number[] {
+  return cell.trials
+    .filter((trial) => trial.status === 'ok')
+    .flatMap((trial) => trial.values.filter((v) => v.metric === metric && v.operation === operation))
+    .map((v) => v.value);
+}
+
+/** Above this share of busy time the load generator, not the server, set the pace. */
+export const GENERATOR_CEILING = 0.95;
+
+export function generatorAtCeiling(cell: PageCell): boolean {
+  return (measurement(cell, 'generator_busy')?.median ?? 0) > GENERATOR_CEILING;
+}
+
+export function ratioOf(record: PageScenario, kind: string, metric: string, numerator: string): Ratio | undefined {
+  return record.ratios.find(
+    (r) => r.kind === kind && r.metric === metric && r.numerator === numerator && r.operation === undefined,
+  );
+}

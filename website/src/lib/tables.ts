@@ -1,0 +1,123 @@
+// What stands in the tables of a scenario's page? Pure: a record in, texts out, rows grouped by point of the axes.
+import type {Measurement, Run, Spread} from '../generated/records';
+import {count, duration, figure, fixed, scaleFor, withUnit, type Figure, type Scale} from './format';
+import {lookOf, rowLabel} from './figures';
+import {checkMetrics, headlineMetrics, type Metric} from './metrics';
+import {generatorAtCeiling, measurement, type PageCell, type PageScenario, points, roleOf} from './record';
+import type {Look} from '../charts/frame';
+
+export interface Column {
+  head: string;
+  unit: string;
+  group?: string;
+}
+
+export interface Row {
+  label: string;
+  look: Look;
+  /** One per column; absent where the cell has no such figure. */
+  figures: (Figure | undefined)[];
+  /** Words in the place of figures: `skipped: no container runtime`. */
+  failure?: string;
+  /** Set where the load generator was at its ceiling. */
+  atCeiling: boolean;
+}
+
+export interface Table {
+  columns: Column[];
+  groups: {label: string; rows: Row[]}[];
+  spread: Spread;
+  trials: number;
+}
+
+/** The main table, or the table of checks. */
+export function table(record: PageScenario, run: Run, which: 'headline' | 'checks'): Table {
+  const metrics = which === 'headline' ? headlineMetrics(record) : checkMetrics(record);
+  const scales = metrics.map((metric) => columnScale(record, metric));
+  const extra = which === 'checks' ? COUNTS : [];
+  const groups = points(record, run).map((point) => ({
+    label: point.label,
+    rows: point.cells.flatMap((cell) => rows(cell, run, metrics, scales, which)),
+  }));
+  const all = record.cells.flatMap((cell) => cell.measurements);
+  return {
+    columns: [
+      ...extra.map(({head, unit}) => ({head, unit})),
+      ...metrics.map(({head, group}, index) => ({head, unit: scales[index]?.unit ?? '', ...(group ? {group} : {})})),
+    ],
+    groups: groups.filter((group) => group.rows.length > 0),
+    spread: all.some((m) => m.spread === 'interval') ? 'interval' : 'range',
+    trials: Math.max(0, ...all.map((m) => m.n)),
+  };
+}
+
+/** What was counted over all ok trials of a cell. */
+const COUNTS: {head: string; unit: string; of: (cell: PageCell) => string}[] = [
+  {head: 'Trials', unit: '', of: (cell) => String(okTrials(cell).length)},
+  {head: 'Measured', unit: '', of: (cell) => duration(sum(cell, (trial) => trial.elapsed_s))},
+  {head: 'Replies checked', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.operations))},
+  {head: 'Hits', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.hits))},
+  {head: 'Misses', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.misses))},
+  {head: 'Errors', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.errors))},
+];
+
+function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], which: 'headline' | 'checks'): Row[] {
+  const look = lookOf(cell, run);
+  const label = rowLabel(cell, run);
+  const atCeiling = cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling' && generatorAtCeiling(cell);
+  if (cell.status !== 'ok') {
+    return [{label, look, figures: [], failure: cell.reason ? `${cell.status}: ${cell.reason}` : cell.status, atCeiling}];
+  }
+  const figuresOf = (operation?: string) =>
+    metrics.map((metric, index) => {
+      const measured = measurement(cell, metric.key, operation);
+      return measured && figure(measured, scales[index] ?? scaleFor(metric.unit, measured.median));
+    });
+  if (which === 'checks') {
+    const counted = COUNTS.map(({of}): Figure => ({value: of(cell), low: '', high: ''}));
+    return [{label, look, figures: [...counted, ...figuresOf()], atCeiling}];
+  }
+  const operations = [...new Set(cell.measurements.flatMap((m: Measurement) => (m.operation ? [m.operation] : [])))];
+  return [
+    {label, look, figures: figuresOf(), atCeiling},
+    ...operations.map((operation) => ({label: `… its ${operation.toUpperCase()}s`, look, figures: figuresOf(operation), atCeiling: false})),
+  ];
+}
+
+function columnScale(record: PageScenario, metric: Metric): Scale {
+  if (metric.unit === 'share') return {unit: '%', factor: 100};
+  const medians = record.cells.flatMap((cell) => cell.measurements.filter((m) => m.metric === metric.key).map((m) => m.median));
+  const unit = record.cells.flatMap((cell) => cell.measurements).find((m) => m.metric === metric.key)?.unit ?? metric.unit;
+  // Response times share one unit, so that columns can be compared at a glance.
+  if (unit === 'ns') return {unit: 'µs', factor: 1e-3};
+  return scaleFor(unit, Math.max(0, ...medians));
+}
+
+function okTrials(cell: PageCell) {
+  return cell.trials.filter((trial) => trial.status === 'ok');
+}
+
+function sum(cell: PageCell, of: (trial: PageCell['trials'][number]) => number): number {
+  return okTrials(cell).reduce((total, trial) => total + of(trial), 0);
+}
+
+/** What the small grey text under each value is. */
+export function spreadNote({spread, trials}: Pick<Table, 'spread' | 'trials'>): string {
+  if (spread === 'interval') {
+    return `Large: median of ${trials} trials, each a fresh server process. Small: interval of the median, at least 95 %.`;
+  }
+  return trials === 1
+    ? 'One trial: no spread is known.'
+    : `Large: median of ${trials} trials, each a fresh server process. Small: their range, smallest to largest; too few for an interval.`;
+}
+
+/** Criterion's estimate in ns, cut at its interval. */
+export function componentFigure(median: number, low: number, high: number): {figure: Figure; unit: string} {
+  const scale: Scale = median < 1000 ? {unit: 'ns', factor: 1} : {unit: 'µs', factor: 1e-3};
+  return {figure: figure({median, low, high}, scale), unit: scale.unit};
+}
+
+/** Bytes handled per second at a time per operation: `1.52 GB/s`. */
+export function bandwidth(bytesPerOp: number, nsPerOp: number): string {
+  return withUnit(fixed(bytesPerOp / nsPerOp, 2), 'GB/s');
+}

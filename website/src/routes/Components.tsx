@@ -1,0 +1,79 @@
+// How fast are the single parts? Criterion's estimates, imported into the same records.
+import type {ReactNode} from 'react';
+import type {Place} from '../../plugins/benchmarks/routes';
+import Environment from '../components/Environment';
+import Page from '../components/Page';
+import RawData from '../components/RawData';
+import Reproduce from '../components/Reproduce';
+import ScrollTable from '../components/ScrollTable';
+import type {Component, Run} from '../generated/records';
+import {bytes} from '../lib/format';
+import {bandwidth, componentFigure} from '../lib/tables';
+
+export default function Components({run, place}: {run: Run; place: Place}): ReactNode {
+  const home = `/benchmarks/${place.version}/${place.machineKey}/`;
+  const groups = [...new Set(run.components.map(({group}) => group))];
+  return (
+    <Page
+      title="Components"
+      description={`Criterion's estimates of the parts of PlumbKV ${place.version} on ${place.machineKey}.`}
+      crumbs={[{label: 'Benchmarks', href: '/benchmarks/'}, {label: `${place.version} on ${place.machineKey}`, href: home}, {label: 'components'}]}
+      place={place}
+    >
+      <p className="lead">
+        One part in a loop of its own, its data warm in the caches: a floor for what the part costs inside the server, not a promise of what a request
+        costs.
+      </p>
+      {groups.map((group) => (
+        <section key={group}>
+          <h2 id={group}>{group}</h2>
+          <ComponentTable group={group} components={run.components.filter((component) => component.group === group)} />
+        </section>
+      ))}
+      <p className="fine">Large: criterion’s slope (mean where it has none). Small: criterion’s 95 % interval over the samples of one process.</p>
+      <h2 id="environment">Environment</h2>
+      <Environment run={run} />
+      <h2 id="reproduce">Make these figures again</h2>
+      <Reproduce run={run} />
+      <h2 id="raw">Raw data</h2>
+      <RawData files={place.raw} />
+    </Page>
+  );
+}
+
+function ComponentTable({group, components}: {group: string; components: Component[]}): ReactNode {
+  return (
+    <ScrollTable label={`Components of the group ${group}`}>
+      <table className="plain numbers">
+        <thead>
+          <tr>
+            <th scope="col">Part</th>
+            <th scope="col">Time per operation</th>
+            <th scope="col">Bytes per operation</th>
+            <th scope="col">Bytes per time</th>
+            <th scope="col">Estimate</th>
+          </tr>
+        </thead>
+        <tbody>
+          {components.map(({key, name, ns_per_op: median, ns_per_op_low: low, ns_per_op_high: high, bytes_per_op: size, estimate}) => {
+            const {figure, unit} = componentFigure(median, low, high);
+            return (
+              <tr key={key}>
+                <th scope="row">{name}</th>
+                <td>
+                  {figure.value} {unit}
+                  <span className="range">
+                    {figure.low}–{figure.high}
+                  </span>
+                </td>
+                <td>{size === undefined ? '·' : bytes(size)}</td>
+                <td>{size === undefined ? '·' : bandwidth(size, median)}</td>
+                <td>{estimate}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </ScrollTable>
+  );
+}

@@ -1,0 +1,90 @@
+// Which versions were measured, on which machines, and what was found? Lists all versions, or one.
+import Link from '@docusaurus/Link';
+import type {ReactNode} from 'react';
+import type {MachineSummary, OverviewData} from '../../plugins/benchmarks/routes';
+import CopyBlock from '../components/CopyBlock';
+import Page from '../components/Page';
+import {time} from '../lib/format';
+
+export default function Overview({overview}: {overview: OverviewData}): ReactNode {
+  const {version, versions} = overview;
+  const [newest, ...older] = versions;
+  return (
+    <Page
+      title={version ? `Benchmarks of ${version}` : 'Benchmarks'}
+      description="Every stored run of PlumbKV by version and machine."
+      crumbs={version ? [{label: 'Benchmarks', href: '/benchmarks/'}, {label: version}] : [{label: 'Benchmarks'}]}
+    >
+      {newest ? (
+        <>
+          <p className="lead">
+            Each page is made from one stored run: figures with unit, spread and number of trials, the machine, the rivals measured beside, and the
+            commands that make it again. <Link to="/docs/reading-the-numbers/">How to read them</Link>
+          </p>
+          <h2>{newest.version}</h2>
+          {newest.machines.map((machine) => (
+            <Machine key={machine.key} summary={machine} />
+          ))}
+          {older.length > 0 ? (
+            <>
+              <h2>Other versions</h2>
+              <ul>
+                {older.map((entry) => (
+                  <li key={entry.version}>
+                    <Link to={entry.href}>{entry.version}</Link>:{' '}
+                    {entry.machines.map(({key, href, machine}, index) => (
+                      <span key={key}>
+                        {index > 0 ? ', ' : ''}
+                        <Link to={href}>{machine.title || key}</Link>
+                      </span>
+                    ))}
+                  </li>
+                ))}
+              </ul>
+            </>
+          ) : null}
+        </>
+      ) : (
+        <NoResults />
+      )}
+    </Page>
+  );
+}
+
+function Machine({summary}: {summary: MachineSummary}): ReactNode {
+  const {href, key, machine, newest, runs, scenarios} = summary;
+  return (
+    <section>
+      <h3>
+        <Link to={href}>{machine.title || key}</Link>
+      </h3>
+      <p className="fine">
+        {machine.cpu_model}, {machine.threads} threads, {machine.memory_gib} GiB, {machine.class} machine. Newest run {time(newest.startedAt)}, profile{' '}
+        {newest.profile}
+        {newest.state === 'interrupted' ? ', interrupted' : ''}; {runs === 1 ? 'one run' : `${runs} runs`} stored.
+      </p>
+      <dl className="findings">
+        {scenarios.map(({key: scenario, title, href: to, findings, badge}) => (
+          <div key={scenario}>
+            <dt>
+              <Link to={to}>{title}</Link>
+            </dt>
+            <dd>
+              {findings.join(' ')}
+              {badge ? <span className="fine"> {badge}.</span> : null}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function NoResults(): ReactNode {
+  return (
+    <>
+      <p className="lead">No run is stored in this checkout yet. Make one: it takes about ten minutes and ends with these pages built from it.</p>
+      <CopyBlock lines={['make bench', 'make serve']} label="Commands that measure and show the pages" />
+    </>
+  );
+}

@@ -1,0 +1,120 @@
+// What was found for one version on one machine? One card per scenario, then the machine and the runs.
+import Link from '@docusaurus/Link';
+import type {ReactNode} from 'react';
+import type {ScenarioCard, VersionData} from '../../plugins/benchmarks/routes';
+import Environment from '../components/Environment';
+import Page from '../components/Page';
+import RawData from '../components/RawData';
+import Reproduce from '../components/Reproduce';
+import ScrollTable from '../components/ScrollTable';
+import {badge, findings, regime, trialsPerCell} from '../lib/finding';
+import {short, time} from '../lib/format';
+import Summary from './version/Summary';
+
+export default function Version({version}: {version: VersionData}): ReactNode {
+  const {place, run, scenarios, runs} = version;
+  const home = `/benchmarks/${place.version}/${place.machineKey}/`;
+  const machine = run.machine.title || place.machineKey;
+  const first = scenarios[0];
+  const trials = Math.max(0, ...scenarios.map(({record}) => trialsPerCell(record)));
+  return (
+    <Page
+      title={place.newest ? `PlumbKV ${place.version} on ${machine}` : `Run ${place.runId}`}
+      description={`Every scenario of PlumbKV ${place.version} measured on ${machine}.`}
+      crumbs={[
+        {label: 'Benchmarks', href: '/benchmarks/'},
+        ...(place.newest
+          ? [{label: `${place.version} on ${place.machineKey}`}]
+          : [{label: `${place.version} on ${place.machineKey}`, href: home}, {label: `run ${place.runId}`}]),
+      ]}
+      place={place}
+      badge={badge(run.profile, trials)}
+    >
+      {first ? <p className="lead regime">{regime(run, first.record)}</p> : null}
+
+      {scenarios.map((card) => (
+        <Card key={card.record.scenario.key} card={card} pageRun={run} />
+      ))}
+
+      {place.hasComponents || run.components.length > 0 ? (
+        <section>
+          <h2 id="components">
+            {place.hasComponents ? <Link to={`${home}components/`}>Components</Link> : 'Components'}
+          </h2>
+          <p>
+            Criterion’s estimates of single parts, such as parsing a request or evicting a key, in a loop of their own: {run.components.length} in this
+            run.
+          </p>
+        </section>
+      ) : null}
+
+      <h2 id="environment">Environment</h2>
+      <Environment run={run} />
+
+      <h2 id="reproduce">Make these figures again</h2>
+      <Reproduce run={run} />
+
+      {run.notes.length > 0 ? (
+        <>
+          <h2 id="notes">Notes</h2>
+          <ul>
+            {run.notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
+      ) : null}
+
+      {runs.length > 0 ? (
+        <>
+          <h2 id="runs">Runs</h2>
+          <p>Pages of a run never change.</p>
+          <ScrollTable label="Runs of this version on this machine">
+            <table className="plain">
+              <thead>
+                <tr>
+                  <th scope="col">Run</th>
+                  <th scope="col">Started</th>
+                  <th scope="col">Profile</th>
+                  <th scope="col">State</th>
+                  <th scope="col">Commit</th>
+                </tr>
+              </thead>
+              <tbody>
+                {runs.map(({id, href, startedAt, profile, state, commit}) => (
+                  <tr key={id}>
+                    <th scope="row">
+                      <Link to={href}>{id}</Link>
+                    </th>
+                    <td>{time(startedAt)}</td>
+                    <td>{profile}</td>
+                    <td>{state}</td>
+                    <td>{commit ? short(commit) : '–'}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </ScrollTable>
+        </>
+      ) : null}
+
+      <h2 id="raw">Raw data</h2>
+      <RawData files={place.raw} />
+    </Page>
+  );
+}
+
+function Card({card, pageRun}: {card: ScenarioCard; pageRun: VersionData['run']}): ReactNode {
+  const {record, href, otherRun} = card;
+  const run = otherRun ?? pageRun;
+  return (
+    <section>
+      <h2 id={record.scenario.key}>
+        <Link to={href}>{record.scenario.title}</Link>
+      </h2>
+      <p className="measure">{findings(record, run).join(' ')}</p>
+      <Summary record={record} run={run} />
+      {otherRun ? <p className="fine">From run {otherRun.id}: newer runs left this scenario out.</p> : null}
+    </section>
+  );
+}

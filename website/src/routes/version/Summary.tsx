@@ -1,0 +1,14 @@
+// What does a version's page show of a scenario? The points that stand for it, servers side by side.
+import type {ReactNode} from 'react';
+import FigureTable from '../../components/FigureTable';
+import type {Run} from '../../generated/records';
+import {headlinePoints} from '../../lib/finding';
+import {type PageScenario, points} from '../../lib/record';
+import {table} from '../../lib/tables';
+
+export default function Summary({record, run}: {record: PageScenario; run: Run}): ReactNode {
+  const shown = new Set(headlinePoints(points(record, run)).flatMap((point) => point.cells.map((cell) => cell.key)));
+  const cells = record.cells.filter((cell) => shown.has(cell.key));
+  if (cells.length === 0) return null;
+  return <FigureTable table={table({...record, cells}, run, 'headline')} caption={`${record.scenario.title}: figures that stand for the scenario`} />;
+}
