@@ -110,7 +110,7 @@ pub fn distribution(merged: &Histogram) -> anyhow::Result<Distribution> {
     };
     let mut points: Vec<_> = PERCENTILES
         .iter()
-        .filter(|percentile| (100.0 - **percentile) / 100.0 * count as f64 >= 1.0)
+        .filter(|percentile| (100.0 - **percentile) / 100.0 * count as f64 >= 0.999_999)
         .map(|percentile| point(*percentile))
         .collect();
     if count > 0 {

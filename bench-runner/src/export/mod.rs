@@ -7,6 +7,8 @@ mod find;
 pub mod histograms;
 mod read;
 mod shrink;
+#[cfg(test)]
+pub(crate) mod testing;
 mod write;
 
 pub use find::{Found, find_run};
