@@ -1,6 +1,12 @@
 //! Does the cap hold, whatever is written? The accounted bytes never pass it, never drift from a fresh count, and what
 //! cannot fit is refused without an eviction.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests; clippy exempts only the tests themselves"
+)]
+
 use plumbkv::{Condition, Database, Error, ExpireCondition, Expiry, Options, Policy, SetOptions};
 use proptest::prelude::*;
 

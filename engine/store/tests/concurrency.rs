@@ -1,5 +1,11 @@
 //! What holds when several threads work at once? Scans miss nothing, several keys change together, the count is exact.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests; clippy exempts only the tests themselves"
+)]
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

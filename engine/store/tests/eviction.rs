@@ -1,5 +1,11 @@
 //! Who goes and who stays? Statistics of eviction over many random seeds.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests; clippy exempts only the tests themselves"
+)]
+
 use plumbkv::{Database, Options, Policy};
 
 const MIB: u64 = 1024 * 1024;

@@ -1,6 +1,12 @@
 //! Who may name whom inside the library? `memory` is tested with a fake clock and no disk, so it must not learn of the
 //! front door, its options or another storage mode.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests; clippy exempts only the tests themselves"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

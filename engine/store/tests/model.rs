@@ -1,6 +1,12 @@
 //! Does the database do what a plain map would? Random calls against a model, with a clock that stands still until it
 //! is told to move, and the bytes counted afresh after every step.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests; clippy exempts only the tests themselves"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
