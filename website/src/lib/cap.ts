@@ -4,7 +4,7 @@ import type {PageCell} from './record';
 /** Share of keys still there by age of insertion, one list per ok trial. */
 export function survival(cell: PageCell): number[][] {
   return okFacts(cell).flatMap((facts) => {
-    const shares = facts.survival_by_age;
+    const shares = facts.survival_by_insertion_age;
     return Array.isArray(shares) && shares.length > 0 && shares.every((share) => typeof share === 'number') ? [shares as number[]] : [];
   });
 }
@@ -21,13 +21,12 @@ export function earlyKeys(cell: PageCell): EarlyKey[] {
   const found = new Map<string, EarlyKey>();
   for (const facts of okFacts(cell)) {
     const looked = facts.early_keys;
-    if (!Array.isArray(looked)) continue;
-    for (const entry of looked as {key?: unknown; present?: unknown}[]) {
-      if (typeof entry?.present !== 'boolean') continue;
-      const key = String(entry.key);
+    if (typeof looked !== 'object' || looked === null) continue;
+    for (const [key, state] of Object.entries(looked)) {
+      if (state !== 'gone' && state !== 'present') continue;
       const known = found.get(key) ?? {key, gone: 0, looked: 0};
       known.looked += 1;
-      known.gone += entry.present ? 0 : 1;
+      known.gone += state === 'gone' ? 1 : 0;
       found.set(key, known);
     }
   }
@@ -43,7 +42,7 @@ export interface Refusal {
 /** What was answered to the value that cannot fit, and the number of keys around it. */
 export function refusal(cell: PageCell): Refusal | undefined {
   for (const facts of okFacts(cell)) {
-    const {oversize_reply: reply, keys_before_oversize: keysBefore, keys_after_oversize: keysAfter} = facts;
+    const {oversize_reply: reply, oversize_dbsize_before: keysBefore, oversize_dbsize_after: keysAfter} = facts;
     if (typeof reply === 'string' && typeof keysBefore === 'number' && typeof keysAfter === 'number') {
       return {reply, keysBefore, keysAfter};
     }
