@@ -40,8 +40,8 @@ pub(crate) enum Filter {
 const USER: &[u8] = b"default";
 
 const HELLO_NEEDS_AUTH: CommandError = CommandError::fixed(
-    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> \
-     <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
+    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> \
+     option can be used to authenticate the client and select the RESP protocol version at the same time",
 );
 const NO_PASSWORD_SET: CommandError = CommandError::fixed(
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your \

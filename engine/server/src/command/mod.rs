@@ -14,6 +14,7 @@ pub(crate) mod table;
 
 use plumbkv_resp::{ReplyWriter, Request};
 
+use crate::log::{self, Level};
 use crate::session::Client;
 use crate::shared::Shared;
 use args::Arguments;
@@ -113,7 +114,19 @@ fn dispatch(
     request: Request<'_>,
     output: &mut Vec<u8>,
 ) -> Result<(), CommandError> {
-    let command = table::find(request.arg(0)).ok_or_else(|| CommandError::unknown_command(&request))?;
+    let Some(command) = table::find(request.arg(0)) else {
+        if is_http(request.arg(0)) {
+            client.closing = true;
+            log::write(
+                Level::Warning,
+                format_args!(
+                    "closed a connection that spoke HTTP: a page may try to reach this server through a browser"
+                ),
+            );
+            return Ok(());
+        }
+        return Err(CommandError::unknown_command(&request));
+    };
     let (spec, words_read) = if request.len() > 1 && is_container(command) {
         let sub = request.arg(1);
         let spec = table::find_sub_command(command, sub)
@@ -131,6 +144,12 @@ fn dispatch(
     client.entry.record_command(spec.id);
     let command = Command::parse(spec, Arguments::new(request, words_read))?;
     command.execute(&mut Context { shared, client, output, name: spec.name })
+}
+
+/// Whether a "command" is the start of an HTTP request. The lines after it may be commands that a web page wrote, so
+/// nothing more is read, as in Redis.
+fn is_http(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
 }
 
 /// Whether the command's second word names a sub-command.

@@ -61,7 +61,7 @@ impl<'a> Query<'a> {
                 for name in names {
                     match table::find_full(name) {
                         Some(spec) => describe(&mut reply, spec),
-                        None => reply.null_array(),
+                        None => reply.null(),
                     }
                 }
             }

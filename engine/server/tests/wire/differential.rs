@@ -1,0 +1,128 @@
+//! Is each reply the one that a real redis-server gives, to the byte?
+//!
+//! `commands.txt` holds lines that run on both servers in order, in RESP2 and again in RESP3; `protocol.txt`
+//! holds bytes that are sent as they are. Where we differ on purpose the line is not in these files but in
+//! `docs` and in a test of its own.
+
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::server::{Redis, Server};
+
+/// Settings under which both should agree: one database, the same cap and policy.
+fn both() -> Option<(Server, Redis)> {
+    let redis =
+        Redis::start(&["--databases", "1", "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])?;
+    Some((Server::start(&["--memory-limit", "100mb", "--maxmemory-policy", "allkeys-lru"]), redis))
+}
+
+fn compare_commands(hello: &str) {
+    let Some((server, redis)) = both() else { return };
+    let (mut ours, mut theirs) = (server.client(), redis.client());
+    ours.ask(hello);
+    theirs.ask(hello);
+    let (mut count, mut differences) = (0, Vec::new());
+    for line in include_str!("commands.txt").lines() {
+        if line.is_empty() || line.starts_with("# ") {
+            continue;
+        }
+        count += 1;
+        let (ours, theirs) = (ours.ask(line), theirs.ask(line));
+        if ours != theirs {
+            differences.push(format!(
+                "{line}\n  ours  {}\n  redis {}",
+                ours.escape_ascii(),
+                theirs.escape_ascii()
+            ));
+        }
+    }
+    assert!(count >= 150, "only {count} lines were compared");
+    assert!(
+        differences.is_empty(),
+        "{} of {count} replies differ:\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
+    println!("{count} replies are the same after {hello}");
+}
+
+#[test]
+fn replies_are_redis_replies_in_resp2() {
+    compare_commands("HELLO 2");
+}
+
+#[test]
+fn replies_are_redis_replies_in_resp3() {
+    compare_commands("HELLO 3");
+}
+
+/// What comes back for `bytes`, and whether the connection was closed.
+fn exchange(mut client: Client, bytes: &[u8]) -> String {
+    // A server may close before it has read all.
+    let _ = client.try_send(bytes);
+    let (reply, closed) = client.receive_to_end(Duration::from_millis(300));
+    format!("{}{}", reply.escape_ascii(), if closed { " [closed]" } else { " [open]" })
+}
+
+#[test]
+fn wrong_bytes_are_answered_as_redis_does() {
+    let Some((server, redis)) = both() else { return };
+    let (mut count, mut differences) = (0, Vec::new());
+    for line in include_str!("protocol.txt").lines() {
+        if line.is_empty() || line.starts_with("# ") {
+            continue;
+        }
+        count += 1;
+        let bytes = line.replace("\\r", "\r").replace("\\n", "\n").into_bytes();
+        let (ours, theirs) = (exchange(server.client(), &bytes), exchange(redis.client(), &bytes));
+        if ours != theirs {
+            differences.push(format!("{line}\n  ours  {ours}\n  redis {theirs}"));
+        }
+    }
+    assert!(count >= 20, "only {count} lines were compared");
+    assert!(differences.is_empty(), "{} of {count} differ:\n{}", differences.len(), differences.join("\n"));
+}
+
+#[test]
+fn a_password_is_asked_for_as_redis_does() {
+    let Some(redis) = Redis::start(&["--requirepass", "plumb"]) else { return };
+    let server = Server::start(&["--password", "plumb"]);
+    let (mut ours, mut theirs) = (server.client(), redis.client());
+    for line in [
+        "GET a",
+        "PING",
+        "NOSUCH",
+        "GET",
+        "HELLO 3",
+        "HELLO 2",
+        "CLIENT ID",
+        "COMMAND COUNT",
+        "AUTH",
+        "AUTH a b c",
+        "AUTH wrong",
+        "AUTH default wrong",
+        "AUTH nobody plumb",
+        "HELLO 3 AUTH default wrong",
+        "AUTH plumb",
+        "SET a 1",
+        "AUTH wrong",
+        "GET a",
+        "AUTH default plumb",
+        "GET a",
+    ] {
+        assert_eq!(
+            ours.ask(line).escape_ascii().to_string(),
+            theirs.ask(line).escape_ascii().to_string(),
+            "{line}"
+        );
+    }
+    // Before the password, little may be announced.
+    for bytes in [&b"*11\r\n"[..], b"*1\r\n$16385\r\n", b"QUIT\r\n"] {
+        assert_eq!(
+            exchange(server.client(), bytes),
+            exchange(redis.client(), bytes),
+            "{}",
+            bytes.escape_ascii()
+        );
+    }
+}

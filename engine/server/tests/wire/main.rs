@@ -1,0 +1,19 @@
+//! Does the real binary behave on real sockets? Each test starts its own server on a free port.
+//!
+//! One test binary with a module per subject, so that it links once.
+
+// All of this is test code; clippy only exempts functions that carry `#[test]` themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod cli;
+mod client;
+mod commands;
+mod connections;
+mod differential;
+mod expiry;
+mod memory;
+mod process;
+mod protocol;
+mod redis_crate;
+mod resp3;
+mod server;
