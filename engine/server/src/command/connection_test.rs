@@ -1,1 +1,133 @@
-//! x
+//! Commands about the connection: replies and error texts as Redis 7.0 gives them.
+
+use crate::session::test_support::Driver;
+
+#[test]
+fn ping_echo_and_quit() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check_all(
+        "ping -> +PONG|
+         ping hello -> $5|hello|
+         ping a b -> -ERR wrong number of arguments for 'ping' command|
+         echo hi -> $2|hi|
+         echo -> -ERR wrong number of arguments for 'echo' command|
+         select 0 -> +OK|
+         select 1 -> -ERR DB index is out of range|
+         select x -> -ERR value is not an integer or out of range|",
+    );
+    assert_eq!(client.send(b"ping\r\nquit\r\nping\r\n"), b"+PONG\r\n+OK\r\n");
+    assert!(client.closed);
+}
+
+#[test]
+fn hello_chooses_the_protocol() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check_all(
+        "hello 4 -> -NOPROTO unsupported protocol version|
+         hello x -> -ERR Protocol version is not an integer or out of range|
+         hello 3 foo -> -ERR Syntax error in HELLO option 'foo'|
+         hello 3 auth default -> -ERR Syntax error in HELLO option 'auth'|
+         hello 3 setname a\u{7f} -> -ERR Client names cannot contain spaces, newlines or special characters.|
+         get none -> $-1|",
+    );
+    let greeting = client.ask("hello 3 setname me");
+    assert!(greeting.starts_with("%7\r\n$6\r\nserver\r\n$7\r\nplumbkv\r\n"), "{greeting}");
+    assert!(greeting.contains("$5\r\nproto\r\n:3\r\n"), "{greeting}");
+    client.check("get none", "_\r\n");
+    client.check("client getname", "$2\r\nme\r\n");
+    assert!(client.ask("hello").starts_with("%7\r\n"), "HELLO alone keeps the version");
+    assert!(client.ask("hello 2").starts_with("*14\r\n"));
+    client.check("reset", "+RESET\r\n");
+    client.check("client getname", "$-1\r\n");
+}
+
+#[test]
+fn a_password_stands_before_everything_else() {
+    let driver = Driver::new();
+    let mut early = driver.connect();
+    driver.shared.settings.set_password(Some("secret".to_owned()));
+    early.check("ping", "+PONG\r\n");
+    let mut client = driver.connect();
+    client.check_all(
+        "ping -> -NOAUTH Authentication required.|
+         get k -> -NOAUTH Authentication required.|
+         get -> -ERR wrong number of arguments for 'get' command|
+         auth wrong -> -WRONGPASS invalid username-password pair or user is disabled.|
+         auth other secret -> -WRONGPASS invalid username-password pair or user is disabled.|
+         auth a b c -> -ERR syntax error|
+         hello 3 auth default wrong -> -WRONGPASS invalid username-password pair or user is disabled.|
+         auth secret -> +OK|
+         ping -> +PONG|
+         reset -> +RESET|
+         ping -> -NOAUTH Authentication required.|
+         auth default secret -> +OK|
+         ping -> +PONG|",
+    );
+    let refused = driver.connect().ask("hello 3");
+    assert!(
+        refused.starts_with("-NOAUTH HELLO must be called with the client already authenticated"),
+        "{refused}"
+    );
+    let mut modern = driver.connect();
+    assert!(modern.ask("hello 3 auth default secret").starts_with("%7\r\n"));
+    modern.check("ping", "+PONG\r\n");
+}
+
+#[test]
+fn a_stranger_may_not_send_much() {
+    let driver = Driver::new();
+    driver.shared.settings.set_password(Some("secret".to_owned()));
+    let mut client = driver.connect();
+    let reply = String::from_utf8(client.send(b"*11\r\n")).unwrap();
+    assert!(reply.starts_with("-ERR Protocol error"), "{reply}");
+    assert!(client.closed);
+    let mut client = driver.connect();
+    client.check("auth secret", "+OK\r\n");
+    assert_eq!(client.send(b"*11\r\n$6\r\nexists\r\n"), b"", "the limits are lifted by AUTH");
+}
+
+#[test]
+fn auth_without_a_password_says_so() {
+    Driver::new().connect().check_all(
+        "auth x -> -ERR AUTH <password> called without any password configured for the default user. Are you sure your \
+         configuration is correct?|
+         auth default anything -> +OK|
+         auth other anything -> -WRONGPASS invalid username-password pair or user is disabled.|",
+    );
+}
+
+#[test]
+fn clients_are_named_and_listed() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    let mut other = driver.connect();
+    client.check_all(
+        "client id -> :1|
+         client getname -> $-1|
+         client setname worker -> +OK|
+         client getname -> $6|worker|
+         client setinfo lib-name redis-py -> +OK|
+         client setinfo LIB-VER 5.0 -> +OK|
+         client setinfo colour red -> -ERR Unrecognized option 'colour'|
+         client list type foo -> -ERR Unknown client type 'foo'|
+         client list type replica -> $0||
+         client list id a -> -ERR Invalid client ID|
+         client list foo -> -ERR syntax error|
+         client list type -> -ERR syntax error|",
+    );
+    other.check(
+        "client setname \"a b\"",
+        "-ERR Client names cannot contain spaces, newlines or special characters.\r\n",
+    );
+    let list = other.ask("client list");
+    assert_eq!(list.matches("id=").count(), 2, "{list}");
+    assert!(list.contains("id=1 addr=127.0.0.1:5 laddr=127.0.0.1:6379 fd=9 name=worker "), "{list}");
+    assert!(list.contains("lib-name=redis-py lib-ver=5.0\n"), "{list}");
+    assert!(list.contains(" cmd=client|list "), "{list}");
+    let info = other.ask("client info");
+    assert!(info.contains("id=2 ") && info.matches("id=").count() == 1, "{info}");
+    assert_eq!(other.ask("client list id 1 7").matches("id=").count(), 1);
+    assert!(other.ask("client help").starts_with("*"));
+}

@@ -1,1 +1,132 @@
-//! x
+//! Commands on keys: replies and error texts as Redis 7.0 gives them.
+
+use std::collections::HashSet;
+
+use crate::session::test_support::Driver;
+
+#[test]
+fn keys_are_counted_removed_and_renamed() {
+    Driver::new().connect().check_all(
+        "mset a 1 b 2 c 3 -> +OK|
+         exists a b a none -> :3|
+         del a none -> :1|
+         unlink b b -> :1|
+         type c -> +string|
+         type a -> +none|
+         rename c d -> +OK|
+         get d -> $1|3|
+         rename c e -> -ERR no such key|
+         rename d d -> +OK|
+         rename none none -> -ERR no such key|
+         set e old -> +OK|
+         rename d e -> +OK|
+         mget d e -> *2|$-1|$1|3|
+         dbsize -> :1|",
+    );
+}
+
+#[test]
+fn lifetimes_are_set_read_and_removed() {
+    Driver::new().connect().check_all(
+        "ttl k -> :-2|
+         pttl k -> :-2|
+         expiretime k -> :-2|
+         expire k 10 -> :0|
+         set k v -> +OK|
+         ttl k -> :-1|
+         pexpiretime k -> :-1|
+         expire k 100 -> :1|
+         ttl k -> :100|
+         pexpire k 2400 -> :1|
+         ttl k -> :2|
+         pttl k -> :2400|
+         persist k -> :1|
+         persist k -> :0|
+         persist none -> :0|
+         expireat k 99999999999 -> :1|
+         expiretime k -> :99999999999|
+         pexpireat k 99999999999999 -> :1|
+         pexpiretime k -> :99999999999999|
+         expiretime k -> :100000000000|
+         expire k 2592000 -> :1|
+         ttl k -> :2592000|
+         expire k -1 -> :1|
+         exists k -> :0|
+         set k v -> +OK|
+         expire k 0 -> :1|
+         exists k -> :0|",
+    );
+}
+
+#[test]
+fn expire_obeys_its_conditions() {
+    Driver::new().connect().check_all(
+        "set k v -> +OK|
+         expire k 10 xx -> :0|
+         expire k 10 gt -> :0|
+         expire k 10 xx lt -> :0|
+         expire k 10 xx gt -> :0|
+         ttl k -> :-1|
+         expire k 10 lt -> :1|
+         expire k 20 nx -> :0|
+         expire k 20 lt -> :0|
+         expire k 20 gt -> :1|
+         expire k 5 xx lt -> :1|
+         expire k 30 XX -> :1|
+         ttl k -> :30|
+         persist k -> :1|
+         expire k 10 nx -> :1|
+         expire k 10 foo -> -ERR Unsupported option foo|
+         expire k 10 nx xx -> -ERR NX and XX, GT or LT options at the same time are not compatible|
+         expire k 10 gt lt -> -ERR GT and LT options at the same time are not compatible|
+         expire k ten -> -ERR value is not an integer or out of range|
+         expire k 9223372036854775807 -> -ERR invalid expire time in 'expire' command|
+         pexpire k 9223372036854775807 -> -ERR invalid expire time in 'pexpire' command|
+         expireat k 9223372036854775807 -> -ERR invalid expire time in 'expireat' command|
+         ttl k -> :10|",
+    );
+}
+
+#[test]
+fn keys_and_scan_find_by_pattern() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    for key in 0..200 {
+        client.ask(&format!("set user:{key} v"));
+    }
+    client.check_all(
+        "keys user:7 -> *1|$6|user:7|
+         keys none* -> *0|
+         scan x -> -ERR invalid cursor|
+         scan 0 count 0 -> -ERR syntax error|
+         scan 0 count -1 -> -ERR syntax error|
+         scan 0 count ten -> -ERR value is not an integer or out of range|
+         scan 0 nonsense -> -ERR syntax error|
+         scan 0 count -> -ERR syntax error|",
+    );
+    assert!(client.ask("keys user:1*").starts_with("*111\r\n"));
+    assert!(client.ask("keys *").starts_with("*200\r\n"));
+    assert_eq!(scan_all(&mut client, "").len(), 200);
+    assert_eq!(scan_all(&mut client, " match user:1* count 7").len(), 111);
+    assert_eq!(scan_all(&mut client, " type string").len(), 200);
+    assert!(scan_all(&mut client, " type list").is_empty());
+}
+
+fn scan_all(client: &mut crate::session::test_support::Talk<'_>, options: &str) -> HashSet<String> {
+    let mut cursor = "0".to_owned();
+    let mut found = HashSet::new();
+    for _ in 0..10_000 {
+        let reply = client.ask(&format!("scan {cursor}{options}"));
+        let mut lines = reply.split("\r\n").map(str::to_owned);
+        assert_eq!(lines.next().unwrap(), "*2");
+        cursor = lines.nth(1).unwrap();
+        let count: usize = lines.next().unwrap()[1..].parse().unwrap();
+        let keys: Vec<String> = lines.skip(1).step_by(2).take(count).collect();
+        assert_eq!(keys.len(), count);
+        found.extend(keys);
+        if cursor == "0" {
+            return found;
+        }
+    }
+    panic!("the scan does not end");
+}

@@ -173,7 +173,9 @@ mod tests {
     #[test]
     fn every_row_of_the_table_is_served() {
         let driver = Driver::new();
-        for spec in table::SPECS {
+        // CLIENT, CONFIG and MEMORY say nothing without a sub-command.
+        let served = |spec: &&Spec| spec.id == table::Id::Command || !is_container(spec);
+        for spec in table::SPECS.iter().filter(served) {
             let mut client = driver.connect();
             let mut words: Vec<String> = spec.name.split('|').map(str::to_owned).collect();
             while words.len() < spec.arity.unsigned_abs() as usize {

@@ -288,7 +288,7 @@ mod tests {
         for spec in commands() {
             assert_eq!(find(spec.name.as_bytes()).map(|found| found.id), Some(spec.id));
             assert_eq!(find(spec.name.to_uppercase().as_bytes()).map(|found| found.id), Some(spec.id));
-            assert!(find(&spec.name.as_bytes()[1..]).is_none(), "{}", spec.name);
+            assert!(find(format!("{}s", spec.name).as_bytes()).is_none(), "{}", spec.name);
         }
         for stranger in ["", "ge", "gets", "client|id", "\0\0\0", "nosuchcommandthatislong"] {
             assert!(find(stranger.as_bytes()).is_none(), "{stranger}");
