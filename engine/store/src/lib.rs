@@ -32,6 +32,11 @@
 //! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards. The cap knows glibc's size classes; memory lost to
 //! fragmentation and what other parts of the process use are not in it (`docs/design.md` has the figures).
 
+// The README's example runs as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod bytes;
 mod clock;
 mod database;
@@ -47,3 +52,14 @@ pub use error::{Error, Result};
 pub use memory::{Condition, ExpireCondition, Expiry, Lifetime, Policy, SetOptions, SetOutcome};
 pub use options::Options;
 pub use stats::Stats;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_can_be_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Database>();
+    }
+}

@@ -56,7 +56,7 @@ impl Options {
     }
 
     /// Number of shards: a power of two up to 4096, or `None` (the default) for one per 256 KiB of cap.
-    /// More shards let more threads write at once; each costs about 128 bytes, empty or not.
+    /// More shards let more threads write at once; each costs 128 bytes, empty or not.
     #[must_use]
     pub fn shards(mut self, shards: Option<usize>) -> Self {
         self.shards = shards;

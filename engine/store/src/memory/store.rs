@@ -39,6 +39,7 @@ pub(crate) struct Store {
 #[repr(align(64))]
 #[derive(Default)]
 struct Padded(Mutex<Shard>);
+const _: () = assert!(size_of::<Padded>() == 128);
 
 /// Several shards under lock, by their number.
 pub(super) struct Locked<'a>(Vec<(usize, MutexGuard<'a, Shard>)>);
