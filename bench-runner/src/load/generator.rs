@@ -412,7 +412,8 @@ fn write_some(stream: &mut mio::net::TcpStream, mut bytes: &[u8]) -> Result<usiz
     Ok(all - bytes.len())
 }
 
-fn thread_cpu_ns() -> u64 {
+/// CPU time of the calling thread, ns.
+pub(crate) fn thread_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

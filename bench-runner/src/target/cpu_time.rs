@@ -240,3 +240,7 @@ impl Drop for OwnCgroup {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "cpu_time_test.rs"]
+mod tests;

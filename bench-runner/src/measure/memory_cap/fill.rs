@@ -4,10 +4,10 @@ use super::super::lab::Bench;
 use super::super::os_stat::{Account, Reading};
 use super::super::progress::Stage;
 use super::super::trial::{empty, fact, invalidate, put};
-use super::super::wire::{End, put_load, put_system};
+use super::super::wire::{End, put_load, put_system, windows};
 use super::{PATIENCE, check_cap, key_of, look, put_account};
 use crate::load::client::{Answered, Client};
-use crate::load::generator::Stretched;
+use crate::load::generator::{Stretched, thread_cpu_ns};
 use crate::load::recorder::Recorder;
 use crate::load::values::Values;
 use crate::model::{Role, Status, Trial};
@@ -51,6 +51,7 @@ pub(super) fn fill(
     let elapsed_s = load.elapsed_ns as f64 / 1e9;
     trial.elapsed_s = elapsed_s;
     trial.counts = load.recorder.counts;
+    trial.windows = windows(&load, 0).collect();
     put_load(&mut trial, &load.recorder, elapsed_s);
     let mut account = Account::default();
     account.add(&before, &after, &load);
@@ -89,6 +90,7 @@ fn fill_in_order(
 ) -> Result<Stretched, End> {
     let mut recorder = Recorder::default();
     let mut value = vec![0; value_bytes as usize];
+    let cpu_before = thread_cpu_ns();
     let begin = Instant::now();
     for index in 1..=keys {
         if bench.stopped() {
@@ -107,12 +109,10 @@ fn fill_in_order(
             other => recorder.error(|| format!("SET of key {index} was answered by {}", other.describe())),
         }
     }
-    Ok(Stretched {
-        recorder,
-        elapsed_ns: begin.elapsed().as_nanos() as u64,
-        sent: keys,
-        ..Stretched::default()
-    })
+    let elapsed_ns = begin.elapsed().as_nanos().max(1) as u64;
+    let cpu_ns = thread_cpu_ns().saturating_sub(cpu_before);
+    let busy_max = cpu_ns as f64 / elapsed_ns as f64;
+    Ok(Stretched { recorder, elapsed_ns, sent: keys, cpu_ns, busy_max, ..Stretched::default() })
 }
 
 /// Which of keys 1 to n are there, in one pass at the end: on some servers even a look makes a key younger.

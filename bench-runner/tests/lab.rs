@@ -1,0 +1,364 @@
+//! Does the lab measure what is there, and see what is wrong? Steps against real processes on real sockets.
+
+use bench_runner::measure::{Lab, Stage};
+use bench_runner::model::{Axes, Mode, Placement, Status, Trial};
+use bench_runner::plan::{CapLoad, CapPhase, CellKey, Operation, Step, WirePhase, Work};
+use bench_runner::target::{Catalogue, Setup};
+use plumbkv_resp::{Limits, Parsed, ReplyWriter, RequestParser, Version};
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+const KEYS: u64 = 2_000;
+
+fn setup() -> Setup {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
+    let mut setup = Setup::new(root, std::env::temp_dir(), "/nowhere/plumbkv".into());
+    setup.runner_binary = env!("CARGO_BIN_EXE_bench-runner").into();
+    setup
+}
+
+fn lab(catalogue: Catalogue) -> Lab {
+    Lab::new(catalogue, setup(), Arc::new(AtomicBool::new(false)))
+}
+
+fn committed() -> Catalogue {
+    Catalogue::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/targets.toml")).unwrap()
+}
+
+fn cell(name: &str) -> CellKey {
+    CellKey { key: name.to_owned(), label: name.to_owned(), axes: Axes::default() }
+}
+
+fn phase(name: &str, mix: &[(Operation, u32)]) -> WirePhase {
+    WirePhase {
+        cell: cell(name),
+        clients: 8,
+        pipeline: 1,
+        mix: mix.to_vec(),
+        value_bytes: 64,
+        keys: KEYS,
+        warmup_s: 0.02,
+        min_seconds: 0.1,
+        min_operations: 100,
+        exact_operations: None,
+        timeout_s: 20.0,
+    }
+}
+
+fn step(target: &str, work: Work) -> Step {
+    Step {
+        position: 3,
+        scenario: "test".to_owned(),
+        target: target.to_owned(),
+        mode: Mode::Native,
+        placement: Placement::Apart,
+        trial: 1,
+        seed: 42,
+        cap_bytes: None,
+        work,
+    }
+}
+
+fn run(lab: &Lab, step: &Step) -> HashMap<String, Trial> {
+    let outcome = lab.run_step(step, &mut |_| {});
+    assert_eq!(outcome.position, step.position);
+    outcome.trials.into_iter().collect()
+}
+
+#[track_caller]
+fn value(trial: &Trial, metric: &str, operation: Option<&str>) -> f64 {
+    let found =
+        trial.values.iter().find(|value| value.metric == metric && value.operation.as_deref() == operation);
+    found.unwrap_or_else(|| panic!("no {metric} of {operation:?} in {:?}", trial.values)).value
+}
+
+#[track_caller]
+fn assert_figures(trial: &Trial) {
+    assert_eq!((trial.status, trial.reason.as_deref()), (Status::Ok, None));
+    assert_eq!(trial.counts.errors, 0);
+    let rate = trial.counts.operations as f64 / trial.elapsed_s;
+    assert!((value(trial, "ops_per_second", None) / rate - 1.0).abs() < 1e-6);
+    assert!(value(trial, "latency_ns_p50", None) <= value(trial, "latency_ns_p99", None));
+    assert!(value(trial, "latency_ns_max", None) > 1_000.0);
+    assert!(value(trial, "server_cpu_ns_per_op", None) > 100.0);
+    assert!(value(trial, "generator_busy", None) > 0.0);
+    assert!(value(trial, "rss_bytes_peak", None) > 100_000.0);
+    let counted: u64 = trial.histograms.iter().map(|histogram| histogram.count).sum();
+    assert_eq!(counted, trial.counts.operations);
+    assert_eq!(trial.windows.iter().map(|window| window.operations).sum::<u64>(), trial.counts.operations);
+    let process = trial.process.as_ref().unwrap();
+    assert_eq!(process.binary_sha256.len(), 64);
+    assert!(!process.generator_cpus.is_empty() && process.rss_bytes_start > 100_000);
+    assert!(trial.os.unwrap().server_cpu_ns > 0);
+}
+
+fn all_loads() -> Vec<WirePhase> {
+    let deep = WirePhase { pipeline: 16, ..phase("deep", &[(Operation::Get, 1)]) };
+    let large = WirePhase { value_bytes: 100_000, keys: 20, ..phase("large", &[(Operation::Get, 1)]) };
+    let exact = WirePhase {
+        exact_operations: Some(1_003),
+        min_operations: 0,
+        pipeline: 10,
+        ..phase("exact", &[(Operation::Set, 1)])
+    };
+    let mixed = phase("mixed", &[(Operation::Set, 1), (Operation::Get, 9)]);
+    // More deletes than keys: they run out and are put back.
+    let del = WirePhase { min_operations: KEYS * 2 + 7, ..phase("del", &[(Operation::Del, 1)]) };
+    vec![
+        phase("set", &[(Operation::Set, 1)]),
+        deep,
+        del,
+        large,
+        exact,
+        mixed,
+        phase("get", &[(Operation::Get, 1)]),
+    ]
+}
+
+fn assert_all_loads(trials: &HashMap<String, Trial>) {
+    assert_eq!(trials.len(), 7);
+    for trial in trials.values() {
+        assert_figures(trial);
+        assert_eq!((trial.index, trial.position), (1, 3));
+    }
+    assert_eq!(trials["exact"].counts.operations % 1_003, 0);
+    assert!(trials["exact"].elapsed_s >= 0.1);
+    assert!(trials["del"].counts.operations > KEYS * 2);
+    assert!(trials["del"].facts["rounds"].as_u64().unwrap() >= 3);
+    let (sets, gets) = (
+        value(&trials["mixed"], "ops_per_second", Some("set")),
+        value(&trials["mixed"], "ops_per_second", Some("get")),
+    );
+    assert!(gets > sets * 4.0 && value(&trials["mixed"], "latency_ns_p99", Some("get")) > 0.0);
+    assert_eq!(trials["get"].counts.hits, trials["get"].counts.operations);
+}
+
+#[test]
+fn every_kind_of_load_runs_against_the_null_server() {
+    assert_all_loads(&run(&lab(committed()), &step("null", Work::Wire { phases: all_loads() })));
+}
+
+/// True where it is not installed, which CI does not let pass.
+fn redis_is_missing() -> bool {
+    let missing = std::process::Command::new("redis-server").arg("--version").output().is_err();
+    assert!(!(missing && std::env::var("CI").is_ok_and(|ci| ci == "true")), "redis-server is not installed");
+    if missing {
+        println!("skipped: redis-server is not installed");
+    }
+    missing
+}
+
+#[test]
+fn every_kind_of_load_runs_against_redis() {
+    if redis_is_missing() {
+        return;
+    }
+    let lab = lab(committed());
+    assert_all_loads(&run(&lab, &step("redis-server", Work::Wire { phases: all_loads() })));
+    assert!(lab.verify_target("redis-server", Mode::Native).unwrap().contains("answered rightly"));
+}
+
+#[test]
+fn a_thousand_connections_on_two_threads() {
+    let mut setup = setup();
+    setup.generator_threads = 2;
+    let lab = Lab::new(committed(), setup, Arc::new(AtomicBool::new(false)));
+    let many = WirePhase { clients: 1_000, ..phase("many", &[(Operation::Get, 1)]) };
+    let del = WirePhase { clients: 7, min_operations: KEYS + 1, ..phase("del", &[(Operation::Del, 1)]) };
+    let trials = run(&lab, &step("null", Work::Wire { phases: vec![many, del] }));
+    assert_figures(&trials["many"]);
+    assert_figures(&trials["del"]);
+    assert!(value(&trials["many"], "connect_ms", None) > 1.0);
+}
+
+#[test]
+fn a_memory_cap_is_looked_into_on_redis() {
+    if redis_is_missing() {
+        return;
+    }
+    let lab = lab(committed());
+    let cap = |name: &str, cap_bytes, load| {
+        let work = Work::MemoryCap { phase: CapPhase { cell: cell(name), cap_bytes, load } };
+        let step = Step { cap_bytes: Some(cap_bytes), ..step("redis-server", work) };
+        run(&lab, &step).remove(name).unwrap()
+    };
+    let fill =
+        cap("fill", 2 << 20, CapLoad::Fill { keys: 4_000, value_bytes: 1_024, oversize_bytes: 3 << 20 });
+    assert_figures(&fill);
+    assert_eq!(value(&fill, "cap_bytes", None), 2_097_152.0);
+    assert!(value(&fill, "evictions", None) > 1_000.0);
+    assert!(value(&fill, "survivors", None) < 2_000.0 && value(&fill, "accounted_bytes", None) > 1e6);
+    assert_eq!(fill.facts["survival_by_insertion_age"].as_array().unwrap().len(), 40);
+    assert!(fill.facts["oversize_reply"].is_string());
+
+    let grow = CapLoad::Overwrite { clients: 20, keys: 5_000, value_bytes: (64, 8_192), seconds: 0.4 };
+    let grow = cap("grow", 16 << 20, grow);
+    assert_figures(&grow);
+    assert!(
+        value(&grow, "evictions", None) > 0.0 && grow.facts["looks_at_the_account"].as_u64().unwrap() > 1
+    );
+
+    let churn = CapLoad::TtlChurn { clients: 20, keys: 5_000, value_bytes: 256, ttl_ms: 100, seconds: 0.3 };
+    let churn = cap("churn", 16 << 20, churn);
+    assert_figures(&churn);
+    assert!(churn.facts["expired"].as_u64().unwrap() > 100);
+}
+
+#[test]
+fn starts_are_timed_and_nothing_is_left_behind() {
+    let work = Work::Startup { cell: cell("start"), starts: 3 };
+    let trial = run(&lab(committed()), &step("null", work)).remove("start").unwrap();
+    assert_eq!(trial.status, Status::Ok, "{:?}", trial.reason);
+    assert_eq!(trial.counts.operations, 3);
+    let ms = value(&trial, "startup_ms", None);
+    assert!((0.1..5_000.0).contains(&ms), "{ms}");
+    assert!(value(&trial, "binary_bytes", None) > 100_000.0);
+    let pid = trial.process.unwrap().pid;
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+}
+
+/// A catalogue whose only target is one of this program's own roles below.
+fn own_target(role: &str) -> Catalogue {
+    let program = std::env::current_exe().unwrap();
+    let text = format!(
+        r#"
+        [target.own]
+        title = "own"
+        role = "rival"
+        transport = "socket"
+        durability = "volatile"
+        binary = "{}"
+        args = ["own_server", "--exact", "--nocapture", "--test-threads", "1", "{role}", "{{port}}"]
+        version = {{ args = [], after = "" }}
+        allocator = {{ text = "none" }}
+        "#,
+        program.display()
+    );
+    Catalogue::parse("own.toml", &text).unwrap()
+}
+
+#[test]
+fn a_server_that_gives_a_wrong_value_makes_the_cell_invalid() {
+    let phases = vec![phase("set", &[(Operation::Set, 1)]), phase("get", &[(Operation::Get, 1)])];
+    let trials = run(&lab(own_target("lies")), &step("own", Work::Wire { phases }));
+    assert_eq!(trials["set"].status, Status::Ok, "{:?}", trials["set"].reason);
+    let get = &trials["get"];
+    let reason = get.reason.clone().unwrap();
+    assert_eq!(get.status, Status::Invalid);
+    assert!(reason.contains("GET of key") && reason.contains("is wrong"), "{reason}");
+}
+
+#[test]
+fn a_server_that_dies_under_load_fails_its_cell_and_the_ones_after_it() {
+    let phases = vec![phase("get", &[(Operation::Get, 1)]), phase("later", &[(Operation::Set, 1)])];
+    let trials = run(&lab(own_target("dies")), &step("own", Work::Wire { phases }));
+    let reason = trials["get"].reason.clone().unwrap();
+    assert_eq!(trials["get"].status, Status::Failed);
+    assert!(reason.contains("own ended") && reason.contains("out of patience"), "{reason}");
+    assert_eq!(trials["later"].status, Status::Failed);
+}
+
+#[test]
+fn a_server_that_stops_answering_is_a_timeout() {
+    let mut get = phase("get", &[(Operation::Get, 1)]);
+    get.timeout_s = 0.5;
+    let trials = run(&lab(own_target("hangs")), &step("own", Work::Wire { phases: vec![get] }));
+    assert_eq!(trials["get"].status, Status::Timeout, "{:?}", trials["get"].reason);
+}
+
+#[test]
+fn a_target_that_will_not_start_is_one_clear_line() {
+    let work = Work::Wire { phases: vec![phase("set", &[(Operation::Set, 1)])] };
+    let trial = run(&lab(own_target("refuses")), &step("own", work)).remove("set").unwrap();
+    let reason = trial.reason.unwrap();
+    assert_eq!(trial.status, Status::Failed);
+    assert!(reason.contains("own did not start") && reason.contains("no such luck"), "{reason}");
+    assert_eq!(reason.lines().count(), 1);
+    let missing = lab(committed()).verify_target("plumbkv", Mode::Native).unwrap_err();
+    assert!(missing.contains("/nowhere/plumbkv is not there"), "{missing}");
+}
+
+#[test]
+fn a_stop_leaves_the_unfinished_trial_out_and_nothing_behind() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let lab = Lab::new(committed(), setup(), Arc::clone(&stop));
+    let mut endless = phase("get", &[(Operation::Get, 1)]);
+    endless.min_seconds = 60.0;
+    let phases = vec![phase("set", &[(Operation::Set, 1)]), endless];
+    let begin = std::time::Instant::now();
+    let outcome = lab.run_step(&step("null", Work::Wire { phases }), &mut |progress| {
+        if progress.stage == Stage::Measuring && progress.cell == "get" {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    assert!(begin.elapsed().as_secs() < 20);
+    assert_eq!(outcome.trials.len(), 1);
+    let pid = outcome.trials[0].1.process.as_ref().unwrap().pid;
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+}
+
+/// Not a test of its own: a small store that this program becomes as a target, with one fault. Its role and
+/// port come as filters that match no test.
+#[test]
+fn own_server() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let Some(port) = arguments.last().and_then(|port| port.parse::<u16>().ok()) else { return };
+    let role: &'static str = arguments[arguments.len() - 2].clone().leak();
+    if role == "refuses" {
+        eprintln!("no such luck");
+        std::process::exit(1);
+    }
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let store = Arc::new(Mutex::new(HashMap::new()));
+    for stream in listener.incoming() {
+        let store = Arc::clone(&store);
+        std::thread::spawn(move || serve(stream.unwrap(), role, &store));
+    }
+}
+
+static GETS: AtomicU64 = AtomicU64::new(0);
+
+fn serve(mut stream: TcpStream, role: &str, store: &Mutex<HashMap<Vec<u8>, Vec<u8>>>) {
+    let mut parser = RequestParser::new(Limits::default());
+    let (mut input, mut piece) = (Vec::new(), vec![0; 65_536]);
+    while let Ok(count @ 1..) = stream.read(&mut piece) {
+        input.extend_from_slice(&piece[..count]);
+        let mut output = Vec::new();
+        let mut reply = ReplyWriter::new(&mut output, Version::Resp2);
+        while let Parsed::Complete { value: request, consumed } = parser.parse(&input) {
+            match request.arg(0) {
+                b"PING" => reply.simple("PONG"),
+                b"DBSIZE" => reply.integer(store.lock().unwrap().len() as i64),
+                b"SET" => {
+                    store.lock().unwrap().insert(request.arg(1).to_vec(), request.arg(2).to_vec());
+                    reply.simple("OK");
+                }
+                b"GET" => {
+                    let nth = GETS.fetch_add(1, Ordering::Relaxed) + 1;
+                    let mut value = store.lock().unwrap().get(request.arg(1)).cloned().unwrap_or_default();
+                    match role {
+                        "lies" if nth.is_multiple_of(50) => value[33] ^= 1,
+                        "dies" if nth == 200 => {
+                            eprintln!("out of patience");
+                            std::process::exit(7);
+                        }
+                        "hangs" if nth >= 200 => loop {
+                            std::thread::park();
+                        },
+                        _ => {}
+                    }
+                    reply.bulk(&value);
+                }
+                _ => reply.simple("OK"),
+            }
+            input.drain(..consumed);
+        }
+        if stream.write_all(&output).is_err() {
+            return;
+        }
+    }
+}
