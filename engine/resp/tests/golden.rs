@@ -5,6 +5,9 @@
 //! spells otherwise shows that, too (`=2`). `UPDATE_GOLDEN=1 cargo test -p plumbkv-resp --test golden` writes
 //! the `=` lines anew; read the difference before committing it.
 
+// All of this file is test code; clippy only exempts functions that carry `#[test]` themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -112,3 +112,17 @@ fn a_wrong_length_never_makes_data_a_command() {
     server.client().check("GET kept", b"$1\r\n1\r\n");
     server.assert_alive();
 }
+
+#[test]
+fn a_web_page_cannot_send_commands_through_a_browser() {
+    let mut server = Server::start(&[]);
+    server.client().check("SET kept 1", b"+OK\r\n");
+    for head in ["POST / HTTP/1.1\r\n", "Host: localhost:6379\r\n"] {
+        let mut c = server.client();
+        c.send(format!("{head}Content-Length: 10\r\n\r\nFLUSHALL\r\n").as_bytes());
+        let (reply, closed) = c.receive_to_end(Duration::from_secs(5));
+        assert!(closed && reply.is_empty(), "{}", reply.escape_ascii());
+    }
+    server.client().check("GET kept", b"$1\r\n1\r\n");
+    server.assert_alive();
+}
