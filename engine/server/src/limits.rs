@@ -71,10 +71,10 @@ fn tightest(root: &Path, mounts: &[Mount<'_>], line: &str) -> Option<(u64, PathB
     let mut directory = top.join(below);
     loop {
         let path = directory.join(file);
-        if let Some(limit) = read_limit(&path) {
-            if tightest.as_ref().is_none_or(|(least, _)| limit < *least) {
-                tightest = Some((limit, path));
-            }
+        if let Some(limit) = read_limit(&path)
+            && tightest.as_ref().is_none_or(|(least, _)| limit < *least)
+        {
+            tightest = Some((limit, path));
         }
         if directory == top || !directory.pop() {
             return tightest;

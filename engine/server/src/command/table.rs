@@ -109,6 +109,7 @@ macro_rules! commands {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         #[allow(missing_docs, reason = "each variant is documented by the summary in its table row")]
+        #[allow(clippy::enum_variant_names, reason = "COMMAND is the name of a command")]
         pub(crate) enum Id { $($id),* }
 
         /// The table; `SPECS[id as usize]` is the row of `id`.

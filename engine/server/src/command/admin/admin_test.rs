@@ -128,7 +128,7 @@ fn command_describes_the_table() {
                *6|$7|lastkey|:0|$7|keystep|:1|$5|limit|:0|*0|";
     assert_eq!(client.ask("command info get").replace("\r\n", "|"), get);
     client.check_all(
-        "command info nosuch -> *1|*-1|
+        "command info nosuch -> *1|$-1|
          command docs nosuch -> *0|
          command list filterby pattern ge*t -> *2|$3|get|$6|getset|
          command list filterby module json -> *0|
