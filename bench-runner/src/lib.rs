@@ -2,6 +2,7 @@
 //!
 //! `scenario` → `plan` → `target` + `load` + `measure` → `model` → `export` (JSON) and `db` (SQLite) → `output`.
 
+pub mod campaign;
 pub mod cli;
 pub mod db;
 pub mod environment;

@@ -1,12 +1,56 @@
-//! `bench-runner env`.
+//! `bench-runner env`: what of this machine would stand in a record made now?
 
-use super::Global;
+use super::{EXIT_FINE, Format, Global};
+use crate::campaign::catalogue;
+use crate::environment::{Reader, hypervisor_vendor, machine, source, system};
+use crate::output::table;
+use crate::target::choose_cpus;
+use serde_json::{Value, json};
 
-/// Show what of this machine can influence a figure
+/// Show the machine, its environment and the source, as a record made now would hold them
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub(super) struct Args {}
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub fn execute(_args: Args, _global: &Global) -> anyhow::Result<u8> {
-    anyhow::bail!("'bench-runner env' is not built into this version")
+pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
+    let reader = Reader::machine();
+    let (key, machine) = catalogue::machines(&global.root)?.identify(machine(&reader, hypervisor_vendor()));
+    let mut environment = system(&reader);
+    if let Some((server, generator)) = choose_cpus() {
+        environment.server_cpus = server.to_string();
+        environment.generator_cpus = generator.to_string();
+    }
+    let all = json!({
+        "machine_key": key, "machine": machine, "environment": environment, "source": source(&global.root),
+    });
+    if global.format == Format::Json {
+        println!("{}", serde_json::to_string_pretty(&all)?);
+        return Ok(EXIT_FINE);
+    }
+    let mut rows = Vec::new();
+    flatten("", &all, &mut rows);
+    let head = ["what", "value"];
+    match global.format {
+        Format::Markdown => println!("{}", table::markdown(&head, &[], &rows)),
+        _ => println!("{}", table::human(&head, &[], &rows)),
+    }
+    Ok(EXIT_FINE)
+}
+
+fn flatten(prefix: &str, value: &Value, rows: &mut Vec<Vec<String>>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                flatten(&name, value, rows);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                flatten(prefix, item, rows);
+            }
+        }
+        Value::String(text) => rows.push(vec![prefix.to_owned(), text.clone()]),
+        other => rows.push(vec![prefix.to_owned(), other.to_string()]),
+    }
 }

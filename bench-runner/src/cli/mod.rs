@@ -3,19 +3,22 @@
 //! Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 tool error, 2 regression,
 //! 3 inconclusive, 64 usage.
 
-pub mod compare;
-pub mod contracts;
-pub mod db;
-pub mod env;
-pub mod import;
-pub mod list;
-pub mod machines;
-pub mod null_server;
-pub mod plan;
-pub mod publish;
-pub mod report;
-pub mod run;
-pub mod verify;
+mod compare;
+mod completions;
+mod contracts;
+mod db;
+mod env;
+mod import;
+mod list;
+mod machines;
+mod null_server;
+mod plan;
+mod publish;
+mod report;
+mod run;
+mod selection;
+mod stdout;
+mod verify;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -30,13 +33,23 @@ pub const EXIT_USAGE: u8 = 64;
 
 /// Measures Redis-protocol servers without fooling itself, and keeps every result.
 #[derive(Debug, Parser)]
-#[command(name = "bench-runner", version, max_term_width = 100)]
+#[command(name = "bench-runner", version, max_term_width = 100, after_help = EXAMPLES)]
 struct CommandLine {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
     command: Command,
 }
+
+const EXAMPLES: &str = "Examples:
+  bench-runner list                          what can be measured here
+  bench-runner verify                        do all targets answer rightly?
+  bench-runner run --profile smoke           everything once, under a minute
+  bench-runner run --scenario wire-single --target plumbkv --no-container
+  bench-runner report latest                 the last run as a table
+
+Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 the tool, a target or a file
+failed, 64 the command line was wrong.";
 
 /// What every sub-command knows.
 #[derive(Debug, Clone, clap::Args)]
@@ -77,6 +90,7 @@ enum Command {
     Contracts(contracts::Args),
     Env(env::Args),
     Machines(machines::Args),
+    Completions(completions::Args),
     #[command(hide = true)]
     NullServer(null_server::Args),
 }
@@ -105,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Contracts(args) => contracts::execute(args, &global),
         Command::Env(args) => env::execute(args, &global),
         Command::Machines(args) => machines::execute(args, &global),
+        Command::Completions(args) => completions::execute(args, &global),
         Command::NullServer(args) => null_server::execute(args, &global),
     };
     match done {

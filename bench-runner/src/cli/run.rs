@@ -1,12 +1,176 @@
-//! `bench-runner run`.
+//! `bench-runner run`: measure, and leave a record.
 
-use super::Global;
+use super::selection::{SelectionArgs, ToolArgs};
+use super::{EXIT_FINE, EXIT_TOOL_ERROR, Global};
+use crate::campaign::begin::{
+    self, Bench, Campaign, Options, Tools, choose, draw_seed, planned, same_programs,
+};
+use crate::campaign::carry::{End, Watch as _, carry_out};
+use crate::campaign::journal::Journal;
+use crate::campaign::{catalogue, finish};
+use crate::measure::Lab;
+use crate::output::progress::{Shown, words};
+use crate::{db, export};
+use anyhow::Context as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Measure, and write the results to JSON and SQLite
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(after_help = "Examples:
+  bench-runner run                                   everything, quick profile
+  bench-runner run --profile smoke --no-container    does it all run? under a minute
+  bench-runner run --scenario wire-pipeline --target plumbkv --target redis-server
+  bench-runner run --dry-run --budget 10m            only the plan; exit 1 when it takes longer
+  bench-runner run --resume                          go on with the newest interrupted run
+
+An interrupted run (Ctrl-C) ends its server, keeps every finished step, and says how to go on.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    tools: ToolArgs,
+    /// Take criterion's estimates from here into the record
+    #[arg(long, value_name = "DIR")]
+    criterion: Option<PathBuf>,
+    /// Where results are kept [default: results below the root]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Version the results stand under
+    #[arg(long, value_name = "VERSION", default_value = "local")]
+    version_label: String,
+    /// Why the run is made: local, ci, release
+    #[arg(long, default_value = "local")]
+    purpose: String,
+    /// Go on with an interrupted run, the newest if none is named; all else is taken from it
+    #[arg(long, value_name = "RUN-ID", num_args = 0..=1)]
+    resume: Option<Option<String>>,
+    /// Print the plan's size and time, and measure nothing
+    #[arg(long)]
+    dry_run: bool,
+}
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub fn execute(_args: Args, _global: &Global) -> anyhow::Result<u8> {
-    anyhow::bail!("'bench-runner run' is not built into this version")
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let results = args.results.clone().unwrap_or_else(|| global.root.join("results"));
+    let all = catalogue::scenarios(&global.root)?;
+    if let Some(run_id) = &args.resume {
+        let (journal, campaign) = Journal::open(&results, run_id.as_deref())?;
+        let bench = find(global, &all, &campaign.tools)?;
+        same_programs(&campaign, &bench)?;
+        return go(&campaign, journal, &bench, &results, global);
+    }
+    let selection = args.selection.selection();
+    let scenarios = choose(all, &selection.scenarios)?;
+    let seed = args.selection.seed.unwrap_or_else(draw_seed);
+    let plan = planned(&scenarios, &catalogue::targets(&global.root, &scenarios)?, &selection, seed)?;
+    let seconds = plan.seconds();
+    args.selection.check_budget(seconds)?;
+    if args.dry_run {
+        println!(
+            "{} steps, {} cells, about {}; `bench-runner plan` lists them",
+            plan.steps.len(),
+            plan.cells(),
+            words(Duration::from_secs_f64(seconds))
+        );
+        return Ok(EXIT_FINE);
+    }
+    let tools = args.tools.tools(global);
+    let bench = find(global, &scenarios, &tools)?;
+    let options = Options {
+        root: global.root.clone(),
+        selection,
+        seed: args.selection.seed,
+        tools,
+        version: args.version_label.clone(),
+        purpose: args.purpose.clone(),
+        command: command_line(),
+        components: components(args.criterion.as_deref())?,
+    };
+    let campaign = begin::begin(&options, &scenarios, &bench, plan, seed)?;
+    let journal = Journal::create(&results, &campaign)?;
+    go(&campaign, journal, &bench, &results, global)
+}
+
+fn find(global: &Global, scenarios: &[crate::scenario::Scenario], tools: &Tools) -> anyhow::Result<Bench> {
+    if !global.quiet {
+        eprintln!("looking for targets{}", if tools.containers { " and a container runtime" } else { "" });
+    }
+    Bench::find(&global.root, scenarios, tools)
+}
+
+/// Carries out what is left of a campaign, and writes its record.
+fn go(
+    campaign: &Campaign,
+    journal: Journal,
+    bench: &Bench,
+    results: &Path,
+    global: &Global,
+) -> anyhow::Result<u8> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
+    }
+    let lab = Lab::new(bench.catalogue.clone(), bench.setup.clone(), Arc::clone(&stop));
+    let mut shown = Shown::new(global.quiet);
+    for reason in reasons(campaign) {
+        shown.note(&format!("skipped: {reason}"));
+    }
+    let resume = format!("bench-runner run --resume {}", campaign.id);
+    let end = carry_out(campaign, &journal, &lab, &stop, &mut shown);
+    shown.end();
+    match end.with_context(|| format!("run {} stopped; go on with `{resume}`", campaign.id))? {
+        End::Interrupted { done, total } => {
+            eprintln!(
+                "bench-runner: interrupted after {done} of {total} steps; they are kept. Go on with: {resume}"
+            );
+            return Ok(EXIT_TOOL_ERROR);
+        }
+        End::Complete => {}
+    }
+    let (run, scenarios) = finish::record(campaign, &journal)?;
+    let later = || format!("every step is kept; once that is mended, `{resume}` writes the record");
+    let folder = export::write_run(results, run, scenarios).with_context(later)?;
+    let (run, scenarios) = export::read_run(&folder)?;
+    // The record is whole from here on: the journal has done its work.
+    journal.remove()?;
+    let database = results.join("local.sqlite");
+    db::store(&database, &run, &scenarios)?;
+    println!("records   {}\ndatabase  {}", folder.display(), database.display());
+    let broken: u32 = run.scenarios.iter().map(|entry| entry.cells_failed).sum();
+    if broken > 0 {
+        eprintln!("bench-runner: {broken} cells came to no figure; their reasons are in the record");
+    }
+    Ok(EXIT_FINE)
+}
+
+/// Why cells will be skipped, each reason once.
+fn reasons(campaign: &Campaign) -> Vec<String> {
+    let mut told: Vec<String> = campaign
+        .steps
+        .iter()
+        .filter_map(|step| {
+            let reason = campaign.skipped.get(&step.position)?;
+            Some(format!("{} ({}): {reason}", step.target, crate::plan::mode_name(step.mode)))
+        })
+        .collect();
+    told.sort();
+    told.dedup();
+    told
+}
+
+fn components(criterion: Option<&Path>) -> anyhow::Result<Vec<crate::model::Component>> {
+    match criterion {
+        None => Ok(Vec::new()),
+        Some(_) => Ok(Vec::new()),
+    }
+}
+
+/// The command as it was given, without the path to the program.
+fn command_line() -> String {
+    let mut words = vec!["bench-runner".to_owned()];
+    words.extend(std::env::args().skip(1));
+    words.join(" ")
 }

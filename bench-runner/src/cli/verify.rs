@@ -1,12 +1,70 @@
-//! `bench-runner verify`.
+//! `bench-runner verify`: are all scenarios in order, and does every target here answer rightly?
 
-use super::Global;
+use super::selection::ToolArgs;
+use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
+use crate::campaign::begin::Bench;
+use crate::campaign::catalogue;
+use crate::measure::Lab;
+use crate::model::Role;
+use crate::output::table;
+use crate::plan::{MODES, mode_name};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-/// Check the scenarios and the targets' answers, without measuring
+/// Check all scenarios, start every target found here in each of its modes and check its answers
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(
+    after_help = "Exits 1 with one line when a scenario is not in order, a target answers wrongly, or \
+    the server under test is not there. A rival or a container runtime that is not installed is no error."
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    tools: ToolArgs,
+}
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub fn execute(_args: Args, _global: &Global) -> anyhow::Result<u8> {
-    anyhow::bail!("'bench-runner verify' is not built into this version")
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let scenarios = catalogue::scenarios(&global.root)?;
+    let bench = Bench::find(&global.root, &scenarios, &args.tools.tools(global))?;
+    let lab = Lab::new(bench.catalogue.clone(), bench.setup.clone(), Arc::new(AtomicBool::new(false)));
+    let mut rows = Vec::new();
+    let mut wrong = Vec::new();
+    for record in &bench.records {
+        for mode in MODES {
+            if bench.catalogue.get(&record.key).is_none_or(|definition| !definition.supports(mode)) {
+                continue;
+            }
+            let (state, told) = match bench.obstacle(&record.key, mode) {
+                Some(reason) => ("not tried", reason),
+                None => match lab.verify_target(&record.key, mode) {
+                    Ok(told) => ("right", told),
+                    Err(reason) => ("WRONG", reason),
+                },
+            };
+            if state == "WRONG" || (!record.available && record.role == Role::Subject && wrong.is_empty()) {
+                wrong.push(format!("{} ({}): {told}", record.key, mode_name(mode)));
+            }
+            rows.push(vec![record.key.clone(), mode_name(mode).to_owned(), state.to_owned(), told]);
+        }
+    }
+    let head = ["target", "mode", "answers", ""];
+    match global.format {
+        Format::Json => {
+            let targets: Vec<_> = rows
+                .iter()
+                .map(|row| json!({"target": row[0], "mode": row[1], "answers": row[2], "told": row[3]}))
+                .collect();
+            let keys: Vec<&str> = scenarios.iter().map(|one| one.key()).collect();
+            println!("{}", serde_json::to_string_pretty(&json!({"scenarios": keys, "targets": targets}))?);
+        }
+        Format::Markdown => println!("{}", table::markdown(&head, &[], &rows)),
+        Format::Human => {
+            println!("{} scenarios in order\n{}", scenarios.len(), table::human(&head, &[], &rows));
+        }
+    }
+    for line in &wrong {
+        eprintln!("bench-runner: {line}");
+    }
+    Ok(if wrong.is_empty() { EXIT_FINE } else { EXIT_TOOL_ERROR })
 }

@@ -1,1 +1,18 @@
-//! What of this machine can influence a figure: fingerprint, kernel, cgroups, container runtime.
+//! The machine and everything else that can move a figure, read from /proc and /sys.
+//!
+//! [`Reader`] reads below a root folder, so that tests hand it a tree of fixture files.
+
+mod machine;
+mod reader;
+mod registry;
+mod source;
+mod system;
+
+pub use machine::{hypervisor_vendor, machine};
+pub use reader::Reader;
+pub use registry::{Known, Registry};
+pub use source::source;
+pub use system::system;
+
+#[cfg(test)]
+mod fixture_test;

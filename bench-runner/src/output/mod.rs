@@ -1,1 +1,5 @@
-//! Not yet split up.
+//! What people see: progress on stderr, tables on stdout.
+
+pub mod progress;
+pub mod summary;
+pub mod table;

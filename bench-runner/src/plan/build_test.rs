@@ -123,7 +123,7 @@ fn the_axes_of_the_catalogue_are_all_there() {
         plan.steps.iter().flat_map(cells).map(|(s, key)| format!("{s}:{key}")).collect();
     for key in [
         "wire-single:plumbkv/native/apart/set-64B-c1-p1",
-        "wire-single:plumbkv/container_published/apart/get-1024B-c1-p1",
+        "wire-single:plumbkv/container_published/apart/get-64B-c1-p1",
         "wire-single:redis-server/native/together/get-64B-c1-p1",
         "wire-concurrency:null/native/apart/set-64B-c1000-p1",
         "wire-mixed:plumbkv/container_host/apart/mixed-64B-s90-c50-p1",

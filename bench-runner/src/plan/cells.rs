@@ -269,8 +269,12 @@ fn bytes(value: u64) -> String {
     }
 }
 
+/// Every mode, in the order of a ladder that changes one thing a step.
+pub const MODES: [Mode; 3] = [Mode::Native, Mode::ContainerHost, Mode::ContainerPublished];
+
 /// The spelling of a mode in keys, records and on the command line.
-pub(super) fn mode_name(mode: Mode) -> &'static str {
+#[must_use]
+pub fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Native => "native",
         Mode::ContainerHost => "container_host",
@@ -278,7 +282,9 @@ pub(super) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-fn placement_name(placement: Placement) -> &'static str {
+/// The spelling of a placement in keys and records.
+#[must_use]
+pub fn placement_name(placement: Placement) -> &'static str {
     match placement {
         Placement::Apart => "apart",
         Placement::Together => "together",

@@ -3,7 +3,7 @@
 //! The rates below are round, on the slow side, and belong to a two-core virtual machine: an estimate that is too long costs
 //! nothing, one that is too short breaks a promise. They never enter a result.
 
-use super::step::{CapLoad, Step, WirePhase, Work};
+use super::step::{CapLoad, Operation, Step, WirePhase, Work};
 use crate::model::Mode;
 
 /// Start, probing and end of a process, seconds.
@@ -19,11 +19,11 @@ const ONE_AT_A_TIME: f64 = 12_000.0;
 /// Requests per second of many connections.
 const MANY: f64 = 60_000.0;
 /// Requests per second with many in flight, as in preloading.
-const PIPELINED: f64 = 400_000.0;
+const PIPELINED: f64 = 500_000.0;
 /// Connecting one client, seconds.
 const CONNECT_S: f64 = 0.000_1;
 /// Reading the counters before and after a cell, seconds.
-const CELL_S: f64 = 0.03;
+const CELL_S: f64 = 0.015;
 /// Looking at every key of a filled store, keys per second.
 const LOOKS: f64 = 50_000.0;
 
@@ -67,6 +67,7 @@ fn phase_seconds(phase: &WirePhase) -> f64 {
     };
     let operations = phase.min_operations.max(phase.exact_operations.unwrap_or(0));
     let measured = phase.min_seconds.max(operations as f64 / rate);
-    let preload = phase.keys as f64 / PIPELINED;
+    let reads = phase.mix.iter().any(|(operation, _)| *operation != Operation::Set);
+    let preload = if reads { phase.keys as f64 / PIPELINED } else { 0.0 };
     CELL_S + phase.warmup_s + measured + preload + f64::from(phase.clients) * CONNECT_S
 }

@@ -7,6 +7,7 @@ mod order;
 mod step;
 
 pub use build::{Plan, Request, build};
+pub use cells::{MODES, mode_name, placement_name};
 pub use cost::{remaining_seconds, step_seconds};
 pub use step::*;
 

@@ -7,6 +7,7 @@ key = "demo"
 title = "Demo"
 kind = "wire"
 revision = 1
+place = 1
 stresses = "a test"
 analysis = "Nothing."
 validity = "Nothing."
@@ -42,7 +43,7 @@ fn a_good_one_passes() {
 fn an_unknown_key_names_file_key_and_the_nearest_known_one() {
     assert_eq!(
         check(("clients =", "cleints =")),
-        "scenarios/demo.toml, line 18: unknown key `cleints`; did you mean `clients`?"
+        "scenarios/demo.toml, line 19: unknown key `cleints`; did you mean `clients`?"
     );
     assert_eq!(
         check(("title =", "titel =")),

@@ -15,6 +15,8 @@ pub struct Definition {
     pub kind: Kind,
     /// Raised whenever the definition changes in meaning: starts a new series.
     pub revision: u32,
+    /// Place in the catalogue, in lists and on pages.
+    pub place: u32,
     /// One line: what it stresses. Shown by `bench-runner list`.
     pub stresses: String,
     /// Where this load occurs in life and what it stresses.

@@ -39,7 +39,7 @@ impl Rules {
                 trials: 3,
                 min_seconds: 1.0,
                 min_operations: 1_000,
-                warmup_s: 0.1,
+                warmup_s: 0.08,
                 timeout_s: 30.0,
                 foreign_cpu_cores_max: Some(0.15),
             },

@@ -1,0 +1,344 @@
+//! What is found here, and what is planned on it: everything a campaign knows before its first step.
+
+use super::catalogue;
+use crate::environment::{Reader, hypervisor_vendor, machine, source, system};
+use crate::model::{Component, Environment, Machine, Mode, Profile, ScenarioInfo, Source, TargetRecord};
+use crate::plan::{self, Step, mode_name};
+use crate::scenario::{Scenario, info, profile_name, strict};
+use crate::target::{self, Catalogue, Setup};
+use anyhow::{Context, bail};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What was asked for on the command line.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Root of the checkout.
+    pub root: PathBuf,
+    /// Which part of the catalogue.
+    pub selection: Selection,
+    /// Sets order and key sequences; drawn when absent.
+    pub seed: Option<u64>,
+    /// How targets are found.
+    pub tools: Tools,
+    /// `local`, or the version that is measured for publishing.
+    pub version: String,
+    /// Why it is made.
+    pub purpose: String,
+    /// The command that was given.
+    pub command: String,
+    /// Imported criterion estimates.
+    pub components: Vec<Component>,
+}
+
+/// Which part of the catalogue; an empty list takes all.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// Profile.
+    pub profile: Profile,
+    /// Keys of scenarios.
+    pub scenarios: Vec<String>,
+    /// Keys of targets.
+    pub targets: Vec<String>,
+    /// Modes.
+    pub modes: Vec<Mode>,
+}
+
+/// How the targets are found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tools {
+    /// The server that is the subject.
+    pub server_binary: PathBuf,
+    /// Other files for targets' programs.
+    pub bins: Vec<(String, PathBuf)>,
+    /// Whether containers are tried.
+    pub containers: bool,
+}
+
+/// Everything a campaign knows before its first step; kept in the journal, so that a resumed run is the same run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Campaign {
+    /// `<date>T<time>Z-<profile>-<4 hex>`.
+    pub id: String,
+    /// `local`, or a version.
+    pub version: String,
+    /// Why it is made.
+    pub purpose: String,
+    /// Profile.
+    pub profile: Profile,
+    /// Seed.
+    pub seed: u64,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// The command that was given.
+    pub command: String,
+    /// Commands that make the run again.
+    pub reproduce: Vec<String>,
+    /// How the targets are found again.
+    pub tools: Tools,
+    /// Commit measured.
+    pub source: Source,
+    /// Where its results stand.
+    pub machine_key: String,
+    /// The machine.
+    pub machine: Machine,
+    /// What else was in force.
+    pub environment: Environment,
+    /// What was found to measure.
+    pub targets: Vec<TargetRecord>,
+    /// The scenarios, in catalogue order.
+    pub scenarios: Vec<ScenarioInfo>,
+    /// The plan.
+    pub steps: Vec<Step>,
+    /// Positions of steps that cannot be tried here, with the reason.
+    pub skipped: BTreeMap<u32, String>,
+    /// Imported criterion estimates.
+    pub components: Vec<Component>,
+    /// Remarks that belong beside the figures.
+    pub notes: Vec<String>,
+}
+
+/// The catalogue as chosen, and what is needed to start targets. Holds the temporary folder.
+#[derive(Debug)]
+pub struct Bench {
+    /// Targets.
+    pub catalogue: Catalogue,
+    /// How they are started.
+    pub setup: Setup,
+    /// What was found.
+    pub records: Vec<TargetRecord>,
+    /// Removed when dropped.
+    _work: tempfile::TempDir,
+}
+
+impl Bench {
+    /// Looks for targets and, where asked, for a container runtime.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read, or a `--bin` names an unknown target.
+    pub fn find(root: &Path, scenarios: &[Scenario], tools: &Tools) -> anyhow::Result<Self> {
+        let mut catalogue = catalogue::targets(root, scenarios)?;
+        for (key, path) in &tools.bins {
+            catalogue.override_bin(key, path.clone())?;
+        }
+        let work =
+            tempfile::Builder::new().prefix("bench-runner-").tempdir().context("no temporary folder")?;
+        let mut setup =
+            Setup::new(root.to_path_buf(), work.path().to_path_buf(), tools.server_binary.clone());
+        if tools.containers {
+            setup.prepare_containers(&format!("localhost/plumbkv:{}", env!("CARGO_PKG_VERSION")));
+        } else {
+            setup.runtime = Err(NO_CONTAINER.to_owned());
+            setup.image = Err(NO_CONTAINER.to_owned());
+        }
+        let records = target::probe(&catalogue, &setup);
+        Ok(Self { catalogue, setup, records, _work: work })
+    }
+
+    /// Why a target cannot be measured in a mode here; none where it can.
+    #[must_use]
+    pub fn obstacle(&self, key: &str, mode: Mode) -> Option<String> {
+        let record = self.records.iter().find(|record| record.key == key);
+        match record {
+            None => return Some(format!("no target '{key}' in targets.toml")),
+            Some(record) if !record.available => {
+                let reason = record.reason.clone();
+                return Some(reason.unwrap_or_else(|| format!("{key} was not found")));
+            }
+            Some(_) => {}
+        }
+        if mode == Mode::Native {
+            return None;
+        }
+        if self.catalogue.get(key).is_some_and(|definition| !definition.supports(mode)) {
+            return Some(format!("{key} has no image here"));
+        }
+        self.setup.image.as_ref().err().cloned()
+    }
+}
+
+const NO_CONTAINER: &str = "containers were switched off by --no-container";
+
+/// The scenarios of a selection, in catalogue order.
+///
+/// # Errors
+/// When a name is not in the catalogue; names the nearest that is.
+pub fn choose(all: Vec<Scenario>, wanted: &[String]) -> anyhow::Result<Vec<Scenario>> {
+    let keys: Vec<&str> = all.iter().map(Scenario::key).collect();
+    for key in wanted {
+        if !keys.contains(&key.as_str()) {
+            bail!("no scenario `{key}`; {}", strict::advice(key, &keys));
+        }
+    }
+    Ok(all.into_iter().filter(|one| wanted.is_empty() || wanted.iter().any(|key| key == one.key())).collect())
+}
+
+/// The plan of a selection.
+///
+/// # Errors
+/// When a target is not known, or nothing is left to measure.
+pub fn planned(
+    scenarios: &[Scenario],
+    catalogue: &Catalogue,
+    selection: &Selection,
+    seed: u64,
+) -> anyhow::Result<plan::Plan> {
+    for key in &selection.targets {
+        if catalogue.get(key).is_none() {
+            bail!("no target `{key}`; {}", strict::advice(key, &catalogue.keys()));
+        }
+    }
+    let admits = |target: &str, mode: Mode| {
+        (selection.targets.is_empty() || selection.targets.iter().any(|key| key == target))
+            && (selection.modes.is_empty() || selection.modes.contains(&mode))
+    };
+    let plan = plan::build(&plan::Request {
+        scenarios,
+        profile: selection.profile,
+        seed,
+        pinned: target::choose_cpus().is_some(),
+        admits: &admits,
+    });
+    if plan.steps.is_empty() {
+        bail!(
+            "nothing to measure: no scenario has that target in that mode under profile {}; \
+             `bench-runner list` shows who takes part where",
+            profile_name(selection.profile)
+        );
+    }
+    Ok(plan)
+}
+
+/// A seed when none was given; below 2^53.
+#[must_use]
+pub fn draw_seed() -> u64 {
+    fastrand::u64(..1 << 53)
+}
+
+/// Finds out everything and plans. `plan` is the selection's plan.
+///
+/// # Errors
+/// When the list of machines cannot be read.
+pub fn begin(
+    options: &Options,
+    scenarios: &[Scenario],
+    bench: &Bench,
+    plan: plan::Plan,
+    seed: u64,
+) -> anyhow::Result<Campaign> {
+    let reader = Reader::machine();
+    let registry = catalogue::machines(&options.root)?;
+    let (machine_key, machine) = registry.identify(machine(&reader, hypervisor_vendor()));
+    let mut environment = system(&reader);
+    match &bench.setup.runtime {
+        Ok(runtime) => environment.container_runtime = Some(runtime.describe()),
+        Err(reason) => environment.container_reason = Some(reason.clone()),
+    }
+    if let Some((server, generator)) = bench.setup.cpus {
+        environment.server_cpus = server.to_string();
+        environment.generator_cpus = generator.to_string();
+    }
+    let skipped: BTreeMap<u32, String> = plan
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.position, bench.obstacle(&step.target, step.mode)?)))
+        .collect();
+    let now = Timestamp::now();
+    let source = source(&options.root);
+    let profile = options.selection.profile;
+    let mut notes = Vec::new();
+    if source.dirty {
+        notes.push("Tracked files differed from the commit.".to_owned());
+    }
+    for (key, _) in &options.tools.bins {
+        notes.push(format!("The program of {key} was named by --bin, not the installed one."));
+    }
+    Ok(Campaign {
+        id: format!(
+            "{}-{}-{:04x}",
+            now.strftime("%Y-%m-%dT%H%M%SZ"),
+            profile_name(profile),
+            fastrand::u16(..)
+        ),
+        version: options.version.clone(),
+        purpose: options.purpose.clone(),
+        profile,
+        seed,
+        started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        command: options.command.clone(),
+        reproduce: reproduce(&options.selection, &source, seed, &bench.records),
+        tools: options.tools.clone(),
+        source,
+        machine_key,
+        machine,
+        environment,
+        targets: bench.records.clone(),
+        scenarios: scenarios.iter().map(|scenario| info(scenario, profile)).collect(),
+        steps: plan.steps,
+        skipped,
+        components: options.components.clone(),
+        notes,
+    })
+}
+
+/// What to type, in a fresh clone, to make a run like this one.
+fn reproduce(selection: &Selection, source: &Source, seed: u64, records: &[TargetRecord]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !source.commit.is_empty() {
+        lines.push(format!("git checkout {}", source.commit));
+    }
+    lines.push("make setup build".to_owned());
+    for record in records.iter().filter(|record| record.available && record.key == "redis-server") {
+        lines.push(format!("# {} was version {}", record.key, record.version));
+    }
+    let mut run = format!(
+        "target/{}/release/bench-runner run --profile {} --seed {seed}",
+        target_triple(),
+        profile_name(selection.profile)
+    );
+    let flags = [("scenario", &selection.scenarios), ("target", &selection.targets)];
+    for (flag, values) in flags {
+        for value in values {
+            run.push_str(&format!(" --{flag} {value}"));
+        }
+    }
+    for mode in &selection.modes {
+        run.push_str(&format!(" --mode {}", mode_name(*mode)));
+    }
+    lines.push(run);
+    lines
+}
+
+/// The triple `make build` builds for on this kind of machine.
+#[must_use]
+pub fn target_triple() -> String {
+    format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
+}
+
+/// Whether the programs are still those of an interrupted campaign.
+///
+/// # Errors
+/// Names the first that is another file now: figures of two programs must not meet in one cell.
+pub fn same_programs(campaign: &Campaign, bench: &Bench) -> anyhow::Result<()> {
+    for then in campaign.targets.iter().filter(|then| then.available) {
+        let now = bench.records.iter().find(|now| now.key == then.key);
+        let digest = |record: &TargetRecord| record.build.as_ref().map(|build| build.sha256.clone());
+        if now.map(digest) != Some(digest(then)) {
+            bail!(
+                "the program of {} is not the one run {} began with: start a new run, or put the old one back",
+                then.key,
+                campaign.id
+            );
+        }
+    }
+    let wants_image = campaign
+        .steps
+        .iter()
+        .any(|step| step.mode != Mode::Native && !campaign.skipped.contains_key(&step.position));
+    if let (true, Err(reason)) = (wants_image, &bench.setup.image) {
+        bail!("run {} measured in containers, which cannot be had now: {reason}", campaign.id);
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Carrying out the steps of a campaign, one by one: what is measured, what is skipped, what is measured again.
+
+use super::begin::Campaign;
+use super::journal::{Finished, Journal};
+use crate::measure::{Lab, Progress};
+use crate::plan::{Step, StepOutcome, mode_name, remaining_seconds, step_seconds};
+use crate::scenario::Rules;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Share of the plan's time that may go into measuring steps again: on a machine that is never quiet a run
+/// must still end, and says so.
+const AGAIN_SHARE: f64 = 0.25;
+
+/// Who measures: [`Lab`], or a stand-in in tests.
+pub trait Measure {
+    /// Carries out one step; trials are absent only when it was stopped.
+    fn run_step(&self, step: &Step, progress: &mut dyn FnMut(Progress)) -> StepOutcome;
+}
+
+impl Measure for Lab {
+    fn run_step(&self, step: &Step, progress: &mut dyn FnMut(Progress)) -> StepOutcome {
+        Self::run_step(self, step, progress)
+    }
+}
+
+/// Who looks on: a progress bar, or nobody.
+pub trait Watch {
+    /// A step begins, with `done` of `total` behind it and about `left` to go.
+    fn step(&mut self, step: &Step, done: usize, total: usize, left: Duration);
+    /// Something goes on inside the step.
+    fn stage(&mut self, progress: &Progress);
+    /// Something should be known.
+    fn note(&mut self, text: &str);
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Every step is in the journal.
+    Complete,
+    /// The stop flag was seen.
+    Interrupted {
+        /// Steps in the journal.
+        done: usize,
+        /// Steps to be done in all.
+        total: usize,
+    },
+}
+
+/// Carries out what the journal does not hold yet.
+///
+/// # Errors
+/// When the journal cannot be read or written.
+pub fn carry_out(
+    campaign: &Campaign,
+    journal: &Journal,
+    lab: &dyn Measure,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> anyhow::Result<End> {
+    let finished = journal.finished()?;
+    let wanted: Vec<&Step> =
+        campaign.steps.iter().filter(|step| !campaign.skipped.contains_key(&step.position)).collect();
+    let total = wanted.len();
+    let mut done = wanted.iter().filter(|step| finished.contains_key(&step.position)).count();
+    let mut clock = Clock::new(wanted.iter().map(|step| step_seconds(step)).sum());
+    let mut left: f64 = wanted
+        .iter()
+        .filter(|step| !finished.contains_key(&step.position))
+        .map(|step| step_seconds(step))
+        .sum();
+    for step in wanted {
+        if finished.contains_key(&step.position) {
+            continue;
+        }
+        watch.step(step, done, total, clock.left(left));
+        let Some(result) = measure(campaign, step, lab, stop, watch, &mut clock) else {
+            return Ok(End::Interrupted { done, total });
+        };
+        journal.record(&result)?;
+        done += 1;
+        left -= step_seconds(step);
+    }
+    Ok(End::Complete)
+}
+
+/// One step, once or twice; none when it was stopped.
+fn measure(
+    campaign: &Campaign,
+    step: &Step,
+    lab: &dyn Measure,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+    clock: &mut Clock,
+) -> Option<Finished> {
+    let first = once(step, lab, stop, watch, clock)?;
+    let mut notes = Vec::new();
+    let outcome = match Rules::of(campaign.profile).foreign_cpu_cores_max {
+        Some(limit) if foreign(&first) > limit => {
+            let what = format!(
+                "{}, {} ({}), trial {}",
+                step.scenario,
+                step.target,
+                mode_name(step.mode),
+                step.trial
+            );
+            if clock.may_repeat(step) {
+                let second = once(step, lab, stop, watch, clock)?;
+                clock.repeated += step_seconds(step);
+                let (one, two) = (foreign(&first), foreign(&second));
+                notes.push(format!(
+                    "{what}: others used {one:.2} cores meanwhile, so it was measured again; then it was \
+                     {two:.2}. The quieter of the two is kept."
+                ));
+                // By the noise, never by the figure.
+                if two <= one { second } else { first }
+            } else {
+                notes.push(format!(
+                    "{what}: others used {:.2} cores meanwhile; the time for measuring again was used up.",
+                    foreign(&first)
+                ));
+                first
+            }
+        }
+        _ => first,
+    };
+    for note in &notes {
+        watch.note(note);
+    }
+    Some(Finished { outcome, notes })
+}
+
+fn once(
+    step: &Step,
+    lab: &dyn Measure,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+    clock: &mut Clock,
+) -> Option<StepOutcome> {
+    if stop.load(Ordering::Relaxed) {
+        return None;
+    }
+    let started = Instant::now();
+    let outcome = lab.run_step(step, &mut |progress| watch.stage(&progress));
+    clock.add(step, started.elapsed());
+    // What was measured while being stopped is not whole.
+    (!stop.load(Ordering::Relaxed)).then_some(outcome)
+}
+
+/// The most that others used during any cell of the step, in cores.
+fn foreign(outcome: &StepOutcome) -> f64 {
+    let cores = outcome.trials.iter().filter_map(|(_, trial)| trial.os).map(|os| os.foreign_cpu_cores);
+    cores.fold(0.0, f64::max)
+}
+
+/// Estimated against real time.
+struct Clock {
+    plan: f64,
+    estimated: f64,
+    actual: f64,
+    repeated: f64,
+}
+
+impl Clock {
+    fn new(plan: f64) -> Self {
+        Self { plan, estimated: 0.0, actual: 0.0, repeated: 0.0 }
+    }
+
+    fn add(&mut self, step: &Step, took: Duration) {
+        self.estimated += step_seconds(step);
+        self.actual += took.as_secs_f64();
+    }
+
+    fn left(&self, left: f64) -> Duration {
+        Duration::try_from_secs_f64(remaining_seconds(left, self.estimated, self.actual)).unwrap_or_default()
+    }
+
+    fn may_repeat(&self, step: &Step) -> bool {
+        self.repeated + step_seconds(step) <= self.plan * AGAIN_SHARE
+    }
+}

@@ -1,0 +1,78 @@
+//! From the journal of a campaign that went through its plan to the record of its run.
+
+use super::begin::Campaign;
+use super::journal::Journal;
+use crate::export::assemble;
+use crate::model::{RUN_SCHEMA, Role, Run, RunState, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord, Tool};
+use crate::plan::{Step, StepOutcome};
+use jiff::Timestamp;
+use std::collections::HashMap;
+
+/// The record of a campaign: what `run.json` and the scenarios' files will hold.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn record(campaign: &Campaign, journal: &Journal) -> anyhow::Result<(Run, Vec<ScenarioRecord>)> {
+    let finished = journal.finished()?;
+    let mut notes = campaign.notes.clone();
+    notes.extend(finished.values().flat_map(|step| step.notes.iter().cloned()));
+    let outcomes: Vec<StepOutcome> = finished.into_values().map(|step| step.outcome).collect();
+    let skipped: Vec<(Step, String)> = campaign
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.clone(), campaign.skipped.get(&step.position)?.clone())))
+        .collect();
+    let roles: HashMap<String, Role> =
+        campaign.targets.iter().map(|target| (target.key.clone(), target.role)).collect();
+    let scenarios: Vec<ScenarioRecord> = campaign
+        .scenarios
+        .iter()
+        .map(|info| {
+            let (cells, ratios) = assemble::cells(info, &campaign.steps, &outcomes, &roles, &skipped);
+            ScenarioRecord {
+                schema: SCENARIO_SCHEMA.to_owned(),
+                schema_version: SCHEMA_VERSION,
+                tool: tool(),
+                run_id: campaign.id.clone(),
+                version: campaign.version.clone(),
+                machine_key: campaign.machine_key.clone(),
+                profile: campaign.profile,
+                scenario: info.clone(),
+                cells,
+                ratios,
+            }
+        })
+        .collect();
+    let now = Timestamp::now();
+    let elapsed_s =
+        campaign.started_at.parse::<Timestamp>().map_or(0.0, |then| now.duration_since(then).as_secs_f64());
+    let run = Run {
+        schema: RUN_SCHEMA.to_owned(),
+        schema_version: SCHEMA_VERSION,
+        tool: tool(),
+        id: campaign.id.clone(),
+        version: campaign.version.clone(),
+        machine_key: campaign.machine_key.clone(),
+        profile: campaign.profile,
+        purpose: campaign.purpose.clone(),
+        started_at: campaign.started_at.clone(),
+        finished_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        elapsed_s: (elapsed_s * 10.0).round() / 10.0,
+        seed: campaign.seed,
+        state: RunState::Complete,
+        command: campaign.command.clone(),
+        reproduce: campaign.reproduce.clone(),
+        source: campaign.source.clone(),
+        machine: campaign.machine.clone(),
+        environment: campaign.environment.clone(),
+        targets: campaign.targets.clone(),
+        scenarios: Vec::new(),
+        components: campaign.components.clone(),
+        notes,
+    };
+    Ok((run, scenarios))
+}
+
+fn tool() -> Tool {
+    Tool { name: "bench-runner".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
