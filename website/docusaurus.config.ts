@@ -3,6 +3,7 @@ import type {Config, PluginModule} from '@docusaurus/types';
 import type * as Theme from '@docusaurus/theme-classic';
 import type {UserThemeConfig} from '@docusaurus/theme-common';
 import benchmarks from './plugins/benchmarks';
+import fonts from './plugins/fonts';
 
 const repository = 'https://github.com/plumbkv/plumbkv';
 
@@ -25,6 +26,7 @@ const config: Config = {
     ['@docusaurus/plugin-content-docs', {routeBasePath: 'docs', sidebarPath: './sidebars.ts', breadcrumbs: false}],
     ['@docusaurus/plugin-content-pages', {}],
     benchmarks as PluginModule,
+    fonts,
   ],
   themes: [['@docusaurus/theme-classic', {customCss: ['./src/css/tokens.css', './src/css/theme.css']} satisfies Theme.Options]],
   themeConfig: {

@@ -12,9 +12,8 @@ export class ResultsProblem extends Error {
 export function parseJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    const offset = syntaxOffset(said, text);
+  } catch {
+    const offset = syntaxOffset(text);
     const before = text.slice(0, offset);
     const line = before.split('\n').length;
     const column = offset - (before.lastIndexOf('\n') + 1) + 1;
@@ -26,31 +25,26 @@ export function parseJson(file: string, text: string): unknown {
   }
 }
 
-// V8 says "… in JSON at position 123" or, where the text just stops, "Unexpected end of JSON input".
-function syntaxOffset(said: string, text: string): number {
-  const at = /position (\d+)/.exec(said);
-  if (at?.[1]) return Math.min(Number(at[1]), text.length);
-  return /end of JSON/.test(said) ? text.length : shortestBrokenPrefix(text);
-}
-
-// Newer V8s quote a snippet instead of a position. The fault lies where a prefix stops being a possible
-// beginning of a JSON text: everything shorter fails by ending too early, everything longer fails otherwise.
-function shortestBrokenPrefix(text: string): number {
+// V8 names a position for some errors, quotes a snippet for others. The fault lies where a prefix stops being a
+// possible beginning of a JSON text: shorter prefixes fail only by ending too early, longer ones fail before their end.
+function syntaxOffset(text: string): number {
   let low = 0;
   let high = text.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (endsTooEarly(text.slice(0, middle + 1))) low = middle + 1;
+    if (couldGoOn(text.slice(0, middle + 1))) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-function endsTooEarly(prefix: string): boolean {
+function couldGoOn(prefix: string): boolean {
   try {
     JSON.parse(prefix);
     return true;
   } catch (error) {
-    return /end of JSON|Unterminated/.test(error instanceof Error ? error.message : '');
+    const said = error instanceof Error ? error.message : '';
+    const at = /position (\d+)/.exec(said)?.[1];
+    return /end of JSON|Unterminated/.test(said) || (at !== undefined && Number(at) >= prefix.length);
   }
 }

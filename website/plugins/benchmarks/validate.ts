@@ -37,7 +37,7 @@ export class Validator {
     if (!validate(value)) {
       throw new ResultsProblem(
         file,
-        describe(validate.errors?.[0]),
+        describe(validate.errors ?? []),
         'restore the file from version control or measure again',
       );
     }
@@ -63,14 +63,15 @@ export class Validator {
   }
 }
 
-function describe(error: ErrorObject | undefined): string {
+function describe(errors: ErrorObject[] = []): string {
+  const [error] = errors;
   if (!error) return 'does not match its schema';
   const field = error.instancePath.slice(1).replaceAll('/', '.') || 'the record';
-  const extra = error.params as {additionalProperty?: string; allowedValues?: unknown[]};
-  const detail = extra.additionalProperty
-    ? ` ("${extra.additionalProperty}")`
-    : extra.allowedValues
-      ? ` (${extra.allowedValues.join(', ')})`
-      : '';
-  return `field "${field}" ${error.message ?? 'is wrong'}${detail}`;
+  // An enum whose values have a description each is a choice of constants in the schema.
+  const choices = errors.filter((e) => e.keyword === 'const' && e.instancePath === error.instancePath).map((e) => String(e.params.allowedValue));
+  if (error.keyword === 'const') return `field "${field}" must be one of ${choices.join(', ')}`;
+  const params = error.params as {additionalProperty?: string; allowedValues?: unknown[]};
+  if (params.additionalProperty) return `field "${field}" must not hold "${params.additionalProperty}"`;
+  if (params.allowedValues) return `field "${field}" must be one of ${params.allowedValues.join(', ')}`;
+  return `field "${field}" ${error.message ?? 'is wrong'}`;
 }

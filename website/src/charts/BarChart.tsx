@@ -24,22 +24,24 @@ interface Props {
   unit: string;
   /** End of the shared axis, in the chart's unit. */
   max: number;
+  /** A value that the bars are held against, drawn as a line. */
+  reference?: {value: number; label: string};
 }
 
 const ROW = 38;
-const TOP = 2;
 
-export default function BarChart({id, title, desc, bars, unit, max}: Props): ReactNode {
-  const bottom = TOP + bars.length * ROW + 2;
+export default function BarChart({id, title, desc, bars, unit, max, reference}: Props): ReactNode {
+  const top = reference ? 18 : 2;
+  const bottom = top + bars.length * ROW + 2;
   // The figure stands at the end of its bar, so the longest bar leaves room for it.
-  const box = {left: 2, right: WIDTH - 14, top: TOP, bottom};
+  const box = {left: 2, right: WIDTH - 14, top, bottom};
   const x = scaleLinear([0, max * 1.001], [box.left, WIDTH - 128]);
   const ticks = x.ticks(3).map((value) => ({at: x(value), label: fixed(value, value < 10 && !Number.isInteger(value) ? 1 : 0)}));
   return (
     <Frame id={id} title={title} desc={desc} height={bottom + 38}>
       <XAxis ticks={ticks} box={{...box, right: WIDTH - 128}} unit={unit} />
       {bars.map(({label, look, median, trials, text, note}, index) => {
-        const y = TOP + index * ROW;
+        const y = top + index * ROW;
         const furthest = Math.max(median, ...trials);
         return (
           <g key={label} className={`series ${look}`}>
@@ -57,6 +59,14 @@ export default function BarChart({id, title, desc, bars, unit, max}: Props): Rea
           </g>
         );
       })}
+      {reference ? (
+        <g className="reference">
+          <line x1={round(x(reference.value))} x2={round(x(reference.value))} y1={14} y2={bottom} />
+          <text x={round(x(reference.value))} y={10} textAnchor="middle">
+            {reference.label}
+          </text>
+        </g>
+      ) : null}
     </Frame>
   );
 }

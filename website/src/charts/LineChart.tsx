@@ -3,7 +3,7 @@ import {scaleLinear, scaleLog, scalePoint} from 'd3-scale';
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
 import {fixed} from '../lib/format';
-import {type Box, Frame, type Look, XAxis, YAxis, round, spreadLabels} from './frame';
+import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, round} from './frame';
 
 export interface LinePoint {
   x: number;
@@ -64,11 +64,7 @@ export default function LineChart({id, title, desc, series, xs, xUnit, yUnit, yM
           <path className="median" d={path(points.map(({x: at, median}) => ({x: at, y: median}))) ?? ''} />
         </g>
       ))}
-      {spreadLabels(ends, BOX.top, BOX.bottom).map(({label, look, y: at}) => (
-        <text key={label} className={`direct ${look}`} x={BOX.right + 6} y={round(at + 4)}>
-          {label}
-        </text>
-      ))}
+      <DirectLabels ends={ends} box={BOX} />
     </Frame>
   );
 }

@@ -3,7 +3,7 @@ import {scaleLinear, scaleLog} from 'd3-scale';
 import {curveMonotoneX, line} from 'd3-shape';
 import type {ReactNode} from 'react';
 import {fixed} from '../lib/format';
-import {type Box, Frame, type Look, XAxis, YAxis, round, spreadLabels} from './frame';
+import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, round} from './frame';
 
 export interface PercentileSeries {
   label: string;
@@ -42,7 +42,7 @@ export default function PercentileChart({id, title, desc, series, minUs, maxUs}:
   const drawn = series.map((entry) => ({...entry, points: entry.points.filter((p) => p.percentile <= LAST_PERCENTILE)}));
   const ends = drawn.flatMap(({label, look, points}) => {
     const last = points.at(-1);
-    return last ? [{label, look, y: y(Math.max(last.us, low))}] : [];
+    return last ? [{label, look, x: x(nines(last.percentile)), y: y(Math.max(last.us, low))}] : [];
   });
   return (
     <Frame id={id} title={title} desc={desc} height={HEIGHT}>
@@ -60,11 +60,7 @@ export default function PercentileChart({id, title, desc, series, minUs, maxUs}:
           <path className="median" d={path(points) ?? ''} />
         </g>
       ))}
-      {spreadLabels(ends, BOX.top, BOX.bottom).map(({label, look, y: at}) => (
-        <text key={label} className={`direct ${look}`} x={BOX.right + 4} y={round(at + 4)}>
-          {label}
-        </text>
-      ))}
+      <DirectLabels ends={ends} box={BOX} />
     </Frame>
   );
 }

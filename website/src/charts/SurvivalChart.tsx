@@ -2,7 +2,7 @@
 import {scaleLinear} from 'd3-scale';
 import {curveStepAfter, line} from 'd3-shape';
 import type {ReactNode} from 'react';
-import {type Box, Frame, type Look, XAxis, YAxis, round, spreadLabels} from './frame';
+import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, round} from './frame';
 
 export interface SurvivalSeries {
   label: string;
@@ -30,7 +30,7 @@ export default function SurvivalChart({id, title, desc, series}: Props): ReactNo
     return [...points, [1, shares.at(-1) ?? 0]];
   };
   const drawn = series.map((entry) => ({...entry, median: medians(entry.trials)}));
-  const ends = drawn.map(({label, look, median}) => ({label, look, y: y(median.at(-1) ?? 0)}));
+  const ends = drawn.map(({label, look, median}) => ({label, look, x: x(1), y: y(median.at(-1) ?? 0)}));
   return (
     <Frame id={id} title={title} desc={desc} height={HEIGHT}>
       <YAxis ticks={[0, 0.25, 0.5, 0.75, 1].map((share) => ({at: y(share), label: String(share * 100)}))} box={BOX} unit="% of keys still there" />
@@ -51,11 +51,7 @@ export default function SurvivalChart({id, title, desc, series}: Props): ReactNo
           <path className="median" d={path(steps(median)) ?? ''} />
         </g>
       ))}
-      {spreadLabels(ends, BOX.top, BOX.bottom).map(({label, look, y: at}) => (
-        <text key={label} className={`direct ${look}`} x={BOX.right + 6} y={round(at + 4)}>
-          {label}
-        </text>
-      ))}
+      <DirectLabels ends={ends} box={BOX} />
     </Frame>
   );
 }

@@ -97,14 +97,31 @@ export interface LabelSpot {
   label: string;
   look: Look;
   /** Where the line ends. */
+  x: number;
   y: number;
+}
+
+/** Labels beside the ends of their lines, moved apart and led back to them by a thin line. */
+export function DirectLabels({ends, box}: {ends: LabelSpot[]; box: Box}): ReactNode {
+  return (
+    <g>
+      {spreadLabels(ends, box.top, box.bottom).map(({label, look, x, y, from}) => (
+        <g key={label}>
+          <path className="leader" d={`M${round(x + 3)} ${round(from)}L${box.right + 2} ${round(y)}`} />
+          <text className={`direct ${look}`} x={box.right + 6} y={round(y + 4)}>
+            {label}
+          </text>
+        </g>
+      ))}
+    </g>
+  );
 }
 
 const LINE_HEIGHT = 13;
 
 /** Moves labels apart so that none covers another, in the order of their lines, within the plot. */
-export function spreadLabels<T extends LabelSpot>(labels: T[], top: number, bottom: number): T[] {
-  const sorted = [...labels].sort((a, b) => a.y - b.y).map((label) => ({...label}));
+export function spreadLabels(labels: LabelSpot[], top: number, bottom: number): (LabelSpot & {from: number})[] {
+  const sorted = [...labels].sort((a, b) => a.y - b.y).map((label) => ({...label, from: label.y}));
   let floor = top;
   for (const label of sorted) {
     label.y = Math.max(label.y, floor);

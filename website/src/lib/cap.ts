@@ -22,11 +22,10 @@ export function earlyKeys(cell: PageCell): EarlyKey[] {
   for (const facts of okFacts(cell)) {
     const looked = facts.early_keys;
     if (typeof looked !== 'object' || looked === null) continue;
-    for (const [key, state] of Object.entries(looked)) {
-      if (state !== 'gone' && state !== 'present') continue;
+    for (const [key, what] of Object.entries(looked)) {
       const known = found.get(key) ?? {key, gone: 0, looked: 0};
       known.looked += 1;
-      known.gone += state === 'gone' ? 1 : 0;
+      known.gone += what === 'gone' ? 1 : 0;
       found.set(key, known);
     }
   }

@@ -42,15 +42,24 @@ export function findings(record: PageScenario, run: Run): string[] {
   return [...sentences, ...failures(record)];
 }
 
+/** What a page says of a scenario whose figures stand in a table right below: everything but the figures. */
+export function remarks(record: PageScenario, run: Run): string[] {
+  return [...(record.scenario.kind === 'wire' ? wireRemarks(record, run) : []), ...failures(record)];
+}
+
 function wireFindings(record: PageScenario, run: Run): string[] {
+  return [...headlinePoints(points(record, run)).flatMap((point) => pointSentence(point, run)), ...wireRemarks(record, run)];
+}
+
+function wireRemarks(record: PageScenario, run: Run): string[] {
+  const sentences: string[] = [];
   const all = points(record, run);
-  const headlines = headlinePoints(all);
-  const sentences = headlines.flatMap((point) => pointSentence(point, run));
   if (passesVerdict(record.profile)) sentences.push(...verdicts(record, run, all));
-  const busy = record.cells.filter((cell) => cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling' && generatorAtCeiling(cell));
+  const measured = record.cells.filter((cell) => cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling');
+  const busy = measured.filter(generatorAtCeiling);
   if (busy.length > 0) {
     sentences.push(
-      `In ${word(busy.length)} of ${word(record.cells.filter((c) => c.status === 'ok' && roleOf(run, c.target) !== 'ceiling').length)} cells the load generator was at its ceiling; there the throughput is the generator's and server CPU per operation is the figure to read.`,
+      `In ${word(busy.length)} of ${word(measured.length)} cells the load generator was at its ceiling; there the throughput is the generator’s and server CPU per operation is the figure to read.`,
     );
   }
   return sentences;
@@ -141,7 +150,7 @@ export function separates(ratio: Ratio): boolean {
 
 function list(items: string[]): string {
   if (items.length === 0) return 'no point';
-  return items.length === 1 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+  return items.length === 1 ? (items[0] ?? '') : `${items.slice(0, -1).join('; ')}; and ${items.at(-1)}`;
 }
 
 function capFindings(record: PageScenario, run: Run): string[] {

@@ -20,7 +20,7 @@ export interface Figure {
   high: string;
 }
 
-const NO_BREAK = ' ';
+const NO_BREAK = '\u00a0';
 
 /** The scale for values stored in `unit`, chosen once for a column by its largest value. */
 export function scaleFor(unit: string, largest: number): Scale {

@@ -13,6 +13,14 @@ export interface Metric {
 
 const RESPONSE = 'Response time under closed loop';
 
+const RESPONSE_TIMES: Metric[] = [
+  {key: 'latency_ns_mean', head: 'mean', unit: 'ns', group: RESPONSE},
+  {key: 'latency_ns_p50', head: 'p50', unit: 'ns', group: RESPONSE},
+  {key: 'latency_ns_p95', head: 'p95', unit: 'ns', group: RESPONSE},
+  {key: 'latency_ns_p99', head: 'p99', unit: 'ns', group: RESPONSE},
+  {key: 'latency_ns_p999', head: 'p99.9', unit: 'ns', group: RESPONSE},
+  {key: 'latency_ns_max', head: 'max', unit: 'ns', group: RESPONSE},
+];
 const THROUGHPUT: Metric = {key: 'ops_per_second', head: 'Throughput', unit: '1/s'};
 const SERVER_CPU: Metric = {key: 'server_cpu_ns_per_op', head: 'Server CPU per op', unit: 'ns'};
 const PEAK_RSS: Metric = {key: 'rss_bytes_peak', head: 'Peak RSS', unit: 'bytes'};
@@ -20,16 +28,7 @@ const RSS_GROWTH: Metric = {key: 'rss_bytes_growth', head: 'RSS growth', unit: '
 
 /** What a reader compares, by kind of scenario. */
 const HEADLINES: Record<string, Metric[]> = {
-  wire: [
-    THROUGHPUT,
-    {key: 'latency_ns_mean', head: 'mean', unit: 'ns', group: RESPONSE},
-    {key: 'latency_ns_p50', head: 'p50', unit: 'ns', group: RESPONSE},
-    {key: 'latency_ns_p95', head: 'p95', unit: 'ns', group: RESPONSE},
-    {key: 'latency_ns_p99', head: 'p99', unit: 'ns', group: RESPONSE},
-    {key: 'latency_ns_p999', head: 'p99.9', unit: 'ns', group: RESPONSE},
-    {key: 'latency_ns_max', head: 'max', unit: 'ns', group: RESPONSE},
-    SERVER_CPU,
-  ],
+  wire: [THROUGHPUT, ...RESPONSE_TIMES, SERVER_CPU],
   memory_cap: [
     {key: 'accounted_bytes', head: 'Accounted', unit: 'bytes'},
     RSS_GROWTH,
@@ -46,7 +45,7 @@ const HEADLINES: Record<string, Metric[]> = {
     {key: 'startup_ms', head: 'Start to first answer', unit: 'ms'},
     {key: 'binary_bytes', head: 'Program file', unit: 'bytes'},
     {key: 'image_bytes', head: 'Image', unit: 'bytes'},
-    {key: 'rss_bytes_start', head: 'RSS after start', unit: 'bytes'},
+    PEAK_RSS,
   ],
 };
 
@@ -57,8 +56,14 @@ const CHECKS: Metric[] = [
   {key: 'bytes_per_second', head: 'Values moved', unit: 'bytes/s'},
   PEAK_RSS,
   RSS_GROWTH,
-  {key: 'foreign_cpu_cores', head: 'Foreign CPU', unit: 'cores'},
+  ...RESPONSE_TIMES,
 ];
+
+/** Stored, and shown elsewhere: p90 is drawn in the charts, a cap is a given and stands in its row's label. */
+const NO_COLUMN = ['latency_ns_p90', 'cap_bytes'];
+
+/** What a version's page shows of a scenario over the wire. */
+const SLIM = ['ops_per_second', 'latency_ns_p50', 'latency_ns_p99', 'server_cpu_ns_per_op'];
 
 /** Metrics of a record's main table: those that at least one of its cells has. */
 export function headlineMetrics(record: PageScenario): Metric[] {
@@ -66,13 +71,18 @@ export function headlineMetrics(record: PageScenario): Metric[] {
   return (HEADLINES[record.scenario.kind] ?? HEADLINES.wire ?? []).filter(({key}) => present.has(key));
 }
 
+/** The few metrics of a summary. */
+export function slimMetrics(record: PageScenario): Metric[] {
+  const metrics = headlineMetrics(record);
+  return record.scenario.kind === 'wire' ? metrics.filter(({key}) => SLIM.includes(key)) : metrics;
+}
+
 /** Every other metric of the record: the known ones first, then whatever else was stored. */
 export function checkMetrics(record: PageScenario): Metric[] {
   const present = presentMetrics(record);
   for (const {key} of HEADLINES[record.scenario.kind] ?? []) present.delete(key);
   const known = CHECKS.filter(({key}) => present.delete(key));
-  // p90 is drawn in the charts; its column would be the fifth of the same kind.
-  present.delete('latency_ns_p90');
+  for (const key of NO_COLUMN) present.delete(key);
   const others = [...present].sort(([a], [b]) => a.localeCompare(b));
   return [...known, ...others.map(([key, unit]) => ({key, head: key.replaceAll('_', ' '), unit}))];
 }

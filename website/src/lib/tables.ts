@@ -2,7 +2,7 @@
 import type {Measurement, Run, Spread} from '../generated/records';
 import {count, duration, figure, fixed, scaleFor, withUnit, type Figure, type Scale} from './format';
 import {lookOf, rowLabel} from './figures';
-import {checkMetrics, headlineMetrics, type Metric} from './metrics';
+import {checkMetrics, headlineMetrics, slimMetrics, type Metric} from './metrics';
 import {generatorAtCeiling, measurement, type PageCell, type PageScenario, points, roleOf} from './record';
 import type {Look} from '../charts/frame';
 
@@ -30,9 +30,13 @@ export interface Table {
   trials: number;
 }
 
-/** The main table, or the table of checks. */
-export function table(record: PageScenario, run: Run, which: 'headline' | 'checks'): Table {
-  const metrics = which === 'headline' ? headlineMetrics(record) : checkMetrics(record);
+/** The main table, its short form, or the table of checks. */
+export type Which = keyof typeof METRICS_OF;
+
+const METRICS_OF = {headline: headlineMetrics, slim: slimMetrics, checks: checkMetrics};
+
+export function table(record: PageScenario, run: Run, which: Which): Table {
+  const metrics = METRICS_OF[which](record);
   const scales = metrics.map((metric) => columnScale(record, metric));
   const extra = which === 'checks' ? COUNTS : [];
   const groups = points(record, run).map((point) => ({
@@ -61,7 +65,7 @@ const COUNTS: {head: string; unit: string; of: (cell: PageCell) => string}[] = [
   {head: 'Errors', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.errors))},
 ];
 
-function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], which: 'headline' | 'checks'): Row[] {
+function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], which: Which): Row[] {
   const look = lookOf(cell, run);
   const label = rowLabel(cell, run);
   const atCeiling = cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling' && generatorAtCeiling(cell);

@@ -27,6 +27,16 @@ const CHARTS: Record<string, (props: {record: PageScenario; run: Run}) => ReactN
   startup: StartupCharts,
 };
 
+const JUMPS = [
+  ['figures', 'Figures'],
+  ['charts', 'Charts'],
+  ['what-and-why', 'What and why'],
+  ['checks', 'Checks'],
+  ['environment', 'Environment'],
+  ['reproduce', 'Make them again'],
+  ['raw', 'Raw data'],
+];
+
 export default function Scenario({record, run, place}: Props): ReactNode {
   const {scenario} = record;
   const home = `/benchmarks/${place.version}/${place.machineKey}/`;
@@ -47,6 +57,16 @@ export default function Scenario({record, run, place}: Props): ReactNode {
     >
       <Finding sentences={findings(record, run)} regime={regime(run, record)} />
 
+      <nav aria-label="On this page">
+        <ul className="jump">
+          {JUMPS.map(([id, label]) => (
+            <li key={id}>
+              <a href={`#${id}`}>{label}</a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+
       <h2 id="figures">Figures</h2>
       <FigureTable table={table(record, run, 'headline')} caption={`${scenario.title}: figures by server and mode`} />
       {scenario.kind === 'wire' ? (
@@ -57,7 +77,9 @@ export default function Scenario({record, run, place}: Props): ReactNode {
         </p>
       ) : null}
 
-      <Charts record={record} run={run} />
+      <div id="charts">
+        <Charts record={record} run={run} />
+      </div>
 
       <h2 id="what-and-why">What is measured, and why</h2>
       <Prose text={scenario.analysis} />

@@ -7,7 +7,7 @@ import Page from '../components/Page';
 import RawData from '../components/RawData';
 import Reproduce from '../components/Reproduce';
 import ScrollTable from '../components/ScrollTable';
-import {badge, findings, regime, trialsPerCell} from '../lib/finding';
+import {badge, regime, remarks, trialsPerCell} from '../lib/finding';
 import {short, time} from '../lib/format';
 import Summary from './version/Summary';
 
@@ -107,13 +107,14 @@ export default function Version({version}: {version: VersionData}): ReactNode {
 function Card({card, pageRun}: {card: ScenarioCard; pageRun: VersionData['run']}): ReactNode {
   const {record, href, otherRun} = card;
   const run = otherRun ?? pageRun;
+  const said = remarks(record, run);
   return (
     <section>
       <h2 id={record.scenario.key}>
         <Link to={href}>{record.scenario.title}</Link>
       </h2>
-      <p className="measure">{findings(record, run).join(' ')}</p>
       <Summary record={record} run={run} />
+      {said.length > 0 ? <p className="measure">{said.join(' ')}</p> : null}
       {otherRun ? <p className="fine">From run {otherRun.id}: newer runs left this scenario out.</p> : null}
     </section>
   );

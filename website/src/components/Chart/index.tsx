@@ -15,20 +15,22 @@ export function Multiples({children}: {children: ReactNode}): ReactNode {
 
 interface Props {
   caption: string;
+  /** What the chart shows, unique on the page: `SET 64 B, 50 clients: throughput`. */
+  name: string;
   chart: ReactNode;
   table: ChartTable;
 }
 
-export default function Chart({caption, chart, table}: Props): ReactNode {
+export default function Chart({caption, name, chart, table}: Props): ReactNode {
   return (
     <figure className={styles.figure}>
       <figcaption className={styles.caption}>{caption}</figcaption>
       {chart}
       <details className={styles.details}>
         <summary>
-          Table<span className={styles.hidden}> of {caption}</span>
+          Table<span className={styles.hidden}> of {name}</span>
         </summary>
-        <ScrollTable label={`Figures of the chart: ${caption}`}>
+        <ScrollTable label={`Figures of the chart: ${name}`}>
           <table className="plain">
             <thead>
               <tr>

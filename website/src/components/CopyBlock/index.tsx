@@ -19,7 +19,7 @@ export default function CopyBlock({lines, label}: Props): ReactNode {
     );
   return (
     <div className={styles.block}>
-      <pre className={styles.text} role="region" aria-label={label} tabIndex={0}>
+      <pre className={styles.text} role="group" aria-label={label}>
         <code>{lines.join('\n')}</code>
       </pre>
       <div className={styles.bar}>

@@ -17,25 +17,27 @@ export default function Environment({run, processes = []}: Props): ReactNode {
   return (
     <>
       <Facts facts={machineFacts(run)} />
-      <h3>What was measured</h3>
+      <details className="fold">
+        <summary>Programs that were measured</summary>
       {run.targets.map((target) => (
         <div key={target.key}>
-          <h4 className={styles.name}>{target.title}</h4>
+          <p className={styles.name}>{target.title}</p>
           <Facts facts={targetFacts(target)} />
         </div>
       ))}
+      </details>
       {processes.length > 0 ? (
-        <>
-          <h3>As the kernel told of it</h3>
+        <details className="fold">
+          <summary>Processes and containers, as the kernel told of them</summary>
           {processes.map((process) => (
             <div key={`${process.target}/${process.mode}`}>
-              <h4 className={styles.name}>
+              <p className={styles.name}>
                 {run.targets.find(({key}) => key === process.target)?.title ?? process.target}, {MODE_LABELS[process.mode]}
-              </h4>
+              </p>
               <Facts facts={processFacts(process)} />
             </div>
           ))}
-        </>
+        </details>
       ) : null}
     </>
   );

@@ -82,7 +82,7 @@ function FigureRow({row, columns}: {row: Row; columns: number}): ReactNode {
       <th scope="row">{row.label}</th>
       {row.failure ? (
         <td className={styles.failure} colSpan={columns}>
-          {row.failure}
+          <span>{row.failure}</span>
         </td>
       ) : (
         row.figures.map((figure, index) => (

@@ -35,9 +35,9 @@ export default function VersionPicker({version, machineKey}: Props): ReactNode {
         <label>
           Version{' '}
           <select value={here} onChange={go}>
-            {entries.map(({href, version: name, title}) => (
+            {entries.map(({href, version: name, machine}) => (
               <option key={href} value={href}>
-                {name} · {title}
+                {name} · {machine}
               </option>
             ))}
           </select>

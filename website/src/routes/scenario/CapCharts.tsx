@@ -79,6 +79,7 @@ function CapChart({point, run, index}: {point: Point; run: Run; index: number}):
   return (
     <Chart
       caption={point.label}
+      name={`${point.label}: memory against the cap`}
       chart={
         <BarChart
           id={`cap-${index}`}
@@ -87,6 +88,7 @@ function CapChart({point, run, index}: {point: Point; run: Run; index: number}):
           bars={bars}
           unit={scale.unit}
           max={max}
+          {...(cap ? {reference: {value: cap * scale.factor, label: `cap ${bytes(cap)}`}} : {})}
         />
       }
       table={{
@@ -108,6 +110,7 @@ function Survival({point, run, index}: {point: Point; run: Run; index: number}):
   return (
     <Chart
       caption={point.label}
+      name={`${point.label}: survival`}
       chart={
         <SurvivalChart
           id={`survival-${index}`}

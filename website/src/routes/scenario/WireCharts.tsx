@@ -73,6 +73,7 @@ function Lines({figures}: {figures: ReturnType<typeof lineFigures>}): ReactNode 
             <Chart
               key={caption}
               caption={caption}
+              name={`${caption}: throughput along ${AXIS_UNITS[axis]}`}
               chart={
                 <LineChart
                   id={`throughput-${index}`}
@@ -106,6 +107,7 @@ export function Bars({figures, what, unit}: {figures: BarFigure[]; what: string;
         <Chart
           key={label}
           caption={label}
+          name={`${label}: ${what}`}
           chart={
             <BarChart
               id={`bars-${what.replaceAll(' ', '-')}-${index}`}
@@ -142,6 +144,7 @@ function Percentiles({figures}: {figures: PercentileFigure[]}): ReactNode {
           <Chart
             key={label}
             caption={label}
+            name={`${label}: response time`}
             chart={
               <PercentileChart
                 id={`percentiles-${index}`}

@@ -10,5 +10,5 @@ export default function Summary({record, run}: {record: PageScenario; run: Run})
   const shown = new Set(headlinePoints(points(record, run)).flatMap((point) => point.cells.map((cell) => cell.key)));
   const cells = record.cells.filter((cell) => shown.has(cell.key));
   if (cells.length === 0) return null;
-  return <FigureTable table={table({...record, cells}, run, 'headline')} caption={`${record.scenario.title}: figures that stand for the scenario`} />;
+  return <FigureTable table={table({...record, cells}, run, 'slim')} caption={`${record.scenario.title}: figures that stand for the scenario`} />;
 }

@@ -1,0 +1,44 @@
+// How do the browser tests reach the built site? Through a small static server on a free port of the loopback.
+import {createServer, type Server} from 'node:http';
+import {existsSync, readFileSync, statSync} from 'node:fs';
+import path from 'node:path';
+
+export const BUILD_DIR = path.resolve(__dirname, '..', 'build');
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+
+/** Serves the build; resolves to its address and a way to stop. */
+export function serveBuild(): Promise<{url: string; stop: () => Promise<void>}> {
+  if (!existsSync(path.join(BUILD_DIR, 'index.html'))) {
+    throw new Error(`${BUILD_DIR} holds no built site; run 'npm run build' first`);
+  }
+  const server: Server = createServer((request, response) => {
+    const wanted = decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname);
+    const file = resolveFile(wanted);
+    const [status, sent] = file ? [200, file] : [404, path.join(BUILD_DIR, '404.html')];
+    response.writeHead(status, {'content-type': TYPES[path.extname(sent)] ?? 'application/octet-stream'});
+    response.end(readFileSync(sent));
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : 0;
+      resolve({url: `http://127.0.0.1:${port}`, stop: () => new Promise((done) => server.close(() => done()))});
+    });
+  });
+}
+
+function resolveFile(wanted: string): string | undefined {
+  const file = path.join(BUILD_DIR, wanted);
+  if (file !== BUILD_DIR && !file.startsWith(BUILD_DIR + path.sep)) return undefined;
+  const candidate = existsSync(file) && statSync(file).isDirectory() ? path.join(file, 'index.html') : file;
+  return existsSync(candidate) ? candidate : undefined;
+}

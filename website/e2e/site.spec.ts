@@ -1,0 +1,203 @@
+// Can a reader get from the landing page to a figure, and is it the stored one? Works on whatever results were built.
+import AxeBuilder from '@axe-core/playwright';
+import {type Browser, expect, type Page, test} from '@playwright/test';
+import type {ScenarioRecord} from '../src/generated/records';
+import {figure, scaleFor} from '../src/lib/format';
+import {builtVersions, type BuiltVersion, pickerEntries} from './results';
+import {serveBuild} from './serve';
+
+let url = '';
+let stop: () => Promise<void> = () => Promise.resolve();
+
+test.beforeAll(async () => {
+  ({url, stop} = await serveBuild());
+});
+test.afterAll(async () => stop());
+
+const versions = builtVersions();
+const newest = versions[0];
+
+/** The scenario of the newest run that the walk ends at. */
+function target(): {built: BuiltVersion; record: ScenarioRecord; href: string} {
+  if (!newest) throw new Error('the built site holds no run');
+  const record = newest.scenarios.find(({scenario}) => scenario.kind === 'wire') ?? newest.scenarios[0];
+  if (!record) throw new Error('the newest run holds no scenario');
+  return {built: newest, record, href: `${newest.href}${record.scenario.key}/`};
+}
+
+function pageKinds(): [string, string][] {
+  const kinds: [string, string][] = [
+    ['landing', '/'],
+    ['benchmarks', '/benchmarks/'],
+    ['guide', '/docs/reading-the-numbers/'],
+    ['start', '/docs/getting-started/'],
+    ['not found', '/nowhere/'],
+  ];
+  if (!newest) return kinds;
+  kinds.push(['version', newest.href], ['run', `${newest.href}run/${newest.run.id}/`]);
+  for (const {scenario} of newest.scenarios) kinds.push([scenario.key, `${newest.href}${scenario.key}/`]);
+  if (newest.run.components.length > 0) kinds.push(['components', `${newest.href}components/`]);
+  return kinds;
+}
+
+/** One page of each template: scenarios of one kind differ in their figures only. */
+function onePerTemplate(): [string, string][] {
+  const kinds = new Map(newest?.scenarios.map(({scenario}) => [scenario.kind, scenario.key]));
+  const extra = new Set(newest?.scenarios.map(({scenario}) => scenario.key).filter((key) => ![...kinds.values()].includes(key)));
+  return pageKinds().filter(([name]) => !extra.has(name));
+}
+
+/** Errors of a page's scripts and failed requests, collected while it is read. */
+function complaints(page: Page): string[] {
+  const said: string[] = [];
+  page.on('pageerror', (error) => said.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+  return said;
+}
+
+async function withoutScripts(browser: Browser, use: (page: Page) => Promise<void>): Promise<void> {
+  const context = await browser.newContext({javaScriptEnabled: false});
+  await use(await context.newPage());
+  await context.close();
+}
+
+/** What the figures table should show of the first cell of ours that came to a figure. */
+function expectedThroughput(record: ScenarioRecord, metric: string): {row: string; value: string} | undefined {
+  const ok = record.cells.filter((cell) => cell.status === 'ok');
+  const all = ok.flatMap((cell) => cell.measurements.filter((m) => m.metric === metric));
+  const scale = scaleFor('1/s', Math.max(...all.map((m) => m.median)));
+  const cell = ok.find(({target: key, mode}) => key === 'plumbkv' && mode === 'native');
+  const stored = cell?.measurements.find((m) => m.metric === metric && m.operation === undefined);
+  return stored && {row: ', native', value: figure(stored, scale).value};
+}
+
+async function checkFigures(page: Page, record: ScenarioRecord): Promise<void> {
+  await expect(page.getByRole('heading', {level: 1})).toHaveText(record.scenario.title);
+  const section = page.getByRole('region', {name: `${record.scenario.title}: figures by server and mode`});
+  const rows = section.locator('tbody tr').filter({has: page.locator('th[scope=row]')});
+  // A mix has further rows for its operations, so there are at least as many rows as cells.
+  expect(await rows.count()).toBeGreaterThanOrEqual(record.cells.length);
+  const expected = expectedThroughput(record, 'ops_per_second');
+  if (expected) {
+    const row = rows.filter({hasText: expected.row}).first();
+    await expect(row.locator('td').first()).toContainText(expected.value);
+  }
+  for (const cell of record.cells.filter((candidate) => candidate.status !== 'ok' && candidate.reason)) {
+    await expect(section).toContainText(cell.reason ?? '');
+  }
+}
+
+async function checkCharts(page: Page, record: ScenarioRecord): Promise<void> {
+  const charts = page.locator('main svg.chart');
+  expect(await charts.count()).toBeGreaterThan(0);
+  for (const chart of await charts.all()) {
+    expect(await chart.locator('title').textContent()).not.toBe('');
+    expect(await chart.locator('desc').textContent()).toMatch(/\d/);
+    expect(await chart.innerHTML()).not.toMatch(/NaN|undefined|Infinity/);
+  }
+  const trials = Math.max(...record.cells.flatMap((cell) => cell.measurements.map((m) => m.n)));
+  const series = charts.first().locator('g.series.ours').first();
+  expect(await series.locator('circle.trial').count()).toBeGreaterThanOrEqual(trials);
+}
+
+test('a reader walks from the landing page to a scenario, and its figures are the stored ones', async ({page}) => {
+  const {built, record, href} = target();
+  const said = complaints(page);
+  await page.goto(url);
+  await page.getByRole('main').getByRole('link', {name: 'Benchmarks'}).click();
+  await expect(page.getByRole('heading', {level: 1})).toHaveText('Benchmarks');
+  await page.locator(`main a[href="${built.href}"]`).first().click();
+  await expect(page).toHaveURL(url + built.href);
+  await page.locator(`main a[href="${href}"]`).first().click();
+  await expect(page).toHaveURL(url + href);
+  await checkFigures(page, record);
+  await checkCharts(page, record);
+  await expect(page.locator('main')).toContainText('Regime:');
+  if (record.profile !== 'full') await expect(page.locator('main')).toContainText(`${record.profile} run:`);
+  expect(said).toEqual([]);
+});
+
+test('the raw files are offered and are the ones the page was made from', async ({page, request}) => {
+  const {record, href} = target();
+  await page.goto(url + href);
+  const link = page.getByRole('link', {name: `${record.scenario.key}.json`});
+  const reply = await request.get(url + (await link.getAttribute('href')));
+  expect(reply.ok()).toBe(true);
+  expect(((await reply.json()) as ScenarioRecord).run_id).toBe(record.run_id);
+});
+
+test('the page of the run is linked and holds the same table', async ({page}) => {
+  const {built, record, href} = target();
+  await page.goto(url + href);
+  const before = await page.locator('main table').first().innerText();
+  await page.getByRole('link', {name: 'the page of this run'}).click();
+  await expect(page).toHaveURL(`${url}${built.href}run/${built.run.id}/${record.scenario.key}/`);
+  expect(await page.locator('main table').first().innerText()).toBe(before);
+});
+
+test('the version picker lists what results/ holds', async ({page}) => {
+  await page.goto(url + target().href);
+  const options = page.getByLabel('Version').locator('option');
+  await expect(options).toHaveCount(pickerEntries().length);
+});
+
+test('without scripts every page is whole', async ({browser}) => {
+  const {record, href} = target();
+  await withoutScripts(browser, async (page) => {
+    await page.goto(url + href);
+    await checkFigures(page, record);
+    await checkCharts(page, record);
+    await expect(page.getByRole('link', {name: 'All versions'})).toHaveAttribute('href', '/benchmarks/');
+    await expect(page.getByLabel('Commands that make this run again')).not.toBeEmpty();
+    await page.locator('summary').first().click();
+    await expect(page.locator('details[open] table').first()).toBeVisible();
+    for (const [, path] of pageKinds()) {
+      await page.goto(url + path);
+      await expect(page.locator('h1')).toHaveCount(1);
+    }
+  });
+});
+
+test('without scripts the pages follow the reader’s colour scheme', async ({browser}) => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const context = await browser.newContext({javaScriptEnabled: false, colorScheme});
+    const page = await context.newPage();
+    await page.goto(url);
+    expect(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)).toBe(colorScheme);
+    await context.close();
+  }
+});
+
+test('a phone scrolls tables inside their frames, never the page', async ({browser}) => {
+  const context = await browser.newContext({viewport: {width: 390, height: 844}});
+  const page = await context.newPage();
+  for (const [name, path] of pageKinds()) {
+    await page.goto(url + path);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    expect(wide, name).toBeLessThanOrEqual(0);
+  }
+  await page.goto(url + target().href);
+  const frame = page.getByRole('region', {name: /figures by server and mode/});
+  await frame.focus();
+  await page.keyboard.press('End');
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => frame.evaluate((element) => element.scrollLeft)).toBeGreaterThan(0);
+  await context.close();
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing on any kind of page, ${colorScheme}`, async ({browser}) => {
+    test.setTimeout(240_000);
+    const context = await browser.newContext({colorScheme, reducedMotion: 'reduce'});
+    const page = await context.newPage();
+    for (const [name, path] of onePerTemplate()) {
+      await page.goto(url + path, {waitUntil: 'networkidle'});
+      // Folded tables count as well.
+      await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
+      const {violations} = await new AxeBuilder({page}).analyze();
+      const told = violations.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
+      expect(told, name).toEqual([]);
+    }
+    await context.close();
+  });
+}

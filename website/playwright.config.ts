@@ -1,0 +1,13 @@
+// How are the browser tests run? One browser, one worker: the machine has two CPUs and serves the site itself.
+import {defineConfig} from '@playwright/test';
+import {LAUNCH} from './e2e/chromium';
+
+export default defineConfig({
+  testDir: './e2e',
+  workers: 1,
+  timeout: 60_000,
+  globalTimeout: 8 * 60_000,
+  reporter: [['list']],
+  forbidOnly: Boolean(process.env.CI),
+  use: {browserName: 'chromium', launchOptions: LAUNCH},
+});

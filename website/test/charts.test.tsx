@@ -1,0 +1,128 @@
+// Do the charts draw what they are given? Each has a golden SVG; UPDATE_GOLDEN=1 writes it anew.
+import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
+import path from 'node:path';
+import type {ReactNode} from 'react';
+import {renderToStaticMarkup} from 'react-dom/server';
+import {expect, test} from 'vitest';
+import BarChart from '../src/charts/BarChart';
+import {spreadLabels} from '../src/charts/frame';
+import LineChart from '../src/charts/LineChart';
+import PercentileChart from '../src/charts/PercentileChart';
+import PlumbChart from '../src/charts/PlumbChart';
+import SurvivalChart, {medians} from '../src/charts/SurvivalChart';
+
+function golden(name: string, chart: ReactNode): string {
+  const svg = `${renderToStaticMarkup(chart).replaceAll('><', '>\n<')}\n`;
+  const file = path.join(__dirname, 'golden', `${name}.svg`);
+  if (process.env.UPDATE_GOLDEN) {
+    mkdirSync(path.dirname(file), {recursive: true});
+    writeFileSync(file, svg);
+  }
+  if (!existsSync(file)) throw new Error(`no ${file}; look at the chart, then run: npm run test:update`);
+  expect(svg).toBe(readFileSync(file, 'utf8'));
+  return svg;
+}
+
+const about = {id: 'chart', title: 'A title', desc: 'What it shows.'};
+
+test('line chart: hairlines per trial, median, direct labels', () => {
+  const svg = golden(
+    'line',
+    <LineChart
+      {...about}
+      series={[
+        {label: 'PlumbKV', look: 'ours', points: [{x: 1, median: 20, trials: [19, 20, 21]}, {x: 50, median: 80, trials: [78, 80, 83]}, {x: 1000, median: 70, trials: [69, 70, 74]}]},
+        {label: 'Redis', look: 'rival', points: [{x: 1, median: 18, trials: [17, 18, 19]}, {x: 50, median: 81, trials: [80, 81, 82]}]},
+      ]}
+      xs={[1, 50, 1000]}
+      xUnit="clients"
+      yUnit="k ops/s"
+      yMax={90}
+    />,
+  );
+  expect(svg.match(/class="hairline"/g)).toHaveLength(6);
+  expect(svg.match(/class="trial"/g)).toHaveLength(15);
+});
+
+test('percentile chart: the axis stretches towards the tail', () => {
+  golden(
+    'percentile',
+    <PercentileChart
+      {...about}
+      series={[
+        {
+          label: 'PlumbKV',
+          look: 'ours',
+          points: [0, 50, 90, 99, 99.9, 99.99, 100].map((percentile, index) => ({percentile, us: 40 * 1.5 ** index})),
+          trials: [{percentile: 50, us: 58}, {percentile: 99, us: 140}],
+        },
+      ]}
+      minUs={10}
+      maxUs={1000}
+    />,
+  );
+});
+
+test('bar chart: bars begin at zero and carry figure and ratio', () => {
+  const svg = golden(
+    'bar',
+    <BarChart
+      {...about}
+      bars={[
+        {label: 'PlumbKV, native', look: 'ours', median: 80, trials: [78, 80, 83], text: '80'},
+        {label: 'PlumbKV, container, host network', look: 'ours-host', median: 40, trials: [39, 40, 41], text: '40', note: '0.50× native'},
+        {label: 'ceiling of the load generator', look: 'ceiling', median: 100, trials: [100], text: '100'},
+      ]}
+      unit="k ops/s"
+      max={100}
+      reference={{value: 90, label: 'cap'}}
+    />,
+  );
+  const widths = [...svg.matchAll(/<rect class="bar" x="2" y="[\d.]+" width="([\d.]+)"/g)].map((match) => Number(match[1]));
+  expect(widths).toHaveLength(3);
+  expect((widths[0] ?? 0) / (widths[1] ?? 1)).toBeCloseTo(2, 2);
+});
+
+test('survival chart: steps by insertion age, median over trials', () => {
+  golden(
+    'survival',
+    <SurvivalChart {...about} series={[{label: 'PlumbKV', look: 'ours', trials: [[0, 0.2, 0.6, 1], [0, 0.4, 0.8, 1], [0.1, 0.3, 0.7, 1]]}]} />,
+  );
+  expect(medians([[0, 1], [1, 1], [0.5, 0]])).toEqual([0.5, 1]);
+  expect(medians([])).toEqual([]);
+});
+
+test('plumb chart: the line hangs at the median of the first row', () => {
+  const svg = golden(
+    'plumb',
+    <PlumbChart
+      {...about}
+      rows={[
+        {label: 'PlumbKV', look: 'ours', median: 16, trials: [15.5, 16, 16.2], text: '16.0 k ops/s'},
+        {label: 'Redis', look: 'rival', median: 12, trials: [11, 12, 13], text: '12 k ops/s'},
+      ]}
+      unit="k ops/s"
+    />,
+  );
+  const plumb = /class="plumb" x1="([\d.]+)"/.exec(svg)?.[1];
+  const mark = /class="mark" x1="([\d.]+)"/.exec(svg)?.[1];
+  expect(plumb).toBeDefined();
+  expect(plumb).toBe(mark);
+});
+
+test('names from a record are escaped', () => {
+  const evil = '<script>alert(1)</script>';
+  const svg = renderToStaticMarkup(
+    <BarChart {...about} title={evil} bars={[{label: evil, look: 'rival', median: 1, trials: [], text: evil}]} unit={evil} max={1} />,
+  );
+  expect(svg).not.toContain('<script>');
+  expect(svg).toContain('&lt;script&gt;');
+});
+
+test('labels beside lines keep their order, never overlap and stay inside', () => {
+  const ends = [30, 31, 29, 190].map((y, index) => ({label: String(index), look: 'rival' as const, x: 0, y}));
+  const placed = spreadLabels(ends, 24, 196).map(({y}) => y);
+  for (let index = 1; index < placed.length; index += 1) expect((placed[index] ?? 0) - (placed[index - 1] ?? 0)).toBeGreaterThanOrEqual(13);
+  expect(Math.min(...placed)).toBeGreaterThanOrEqual(24);
+  expect(Math.max(...placed)).toBeLessThanOrEqual(196);
+});

@@ -1,0 +1,57 @@
+// Are numbers shown with the digits that their spread allows?
+import {describe, expect, test} from 'vitest';
+import {bytes, count, duration, figure, fixed, ratio, scaleFor, short, time, withUnit, word} from '../src/lib/format';
+
+const shown = (median: number, low: number, high: number, unit = '1/s') => figure({median, low, high}, scaleFor(unit, median));
+
+describe('figure', () => {
+  test.each([
+    [411_873, 405_100, 418_300, {value: '412', low: '405', high: '418'}],
+    [84_123, 84_101, 84_140, {value: '84.12', low: '84.10', high: '84.14'}],
+    [84_123, 60_000, 120_000, {value: '84', low: '60', high: '120'}],
+    [950, 900, 1000, {value: '950', low: '900', high: '1,000'}],
+    [0, 0, 0, {value: '0', low: '0', high: '0'}],
+  ])('%d between %d and %d ends where its spread begins', (median, low, high, expected) => {
+    expect(shown(median, low, high)).toEqual(expected);
+  });
+
+  test('counts stay whole, and exact ones keep every digit', () => {
+    expect(shown(3, 2, 3, 'count')).toEqual({value: '3', low: '2', high: '3'});
+    expect(shown(2312, 2312, 2312, 'count').value).toBe('2,312');
+  });
+
+  test('a microsecond column shows nanoseconds as fractions', () => {
+    expect(figure({median: 6_382, low: 6_290, high: 6_470}, {unit: 'µs', factor: 1e-3})).toEqual({value: '6.38', low: '6.29', high: '6.47'});
+  });
+});
+
+test('scales are chosen by the largest value of a column', () => {
+  expect(scaleFor('1/s', 9_999).unit).toBe('ops/s');
+  expect(scaleFor('1/s', 10_000).unit).toBe('k ops/s');
+  expect(scaleFor('bytes', 2 ** 21).unit).toBe('MiB');
+  expect(scaleFor('ms', 12)).toEqual({unit: 'ms', factor: 1});
+});
+
+test('numbers group thousands, use a true minus, and never show minus nought', () => {
+  expect(fixed(-1234567.89, 1)).toBe('−1,234,567.9');
+  expect(fixed(-0.001, 1)).toBe('0.0');
+  expect(fixed(123_456, -3)).toBe('123,000');
+  expect(fixed(Number.NaN, 1)).toBe('–');
+  expect(count(1_000_000)).toBe('1,000,000');
+});
+
+test('ratios carry one or two decimals', () => {
+  expect(ratio({median: 0.8234, low: 0.81, high: 0.84})).toEqual({value: '0.82×', low: '0.81×', high: '0.84×'});
+  expect(ratio({median: 12.3456, low: 12.3455, high: 12.3457}).value).toBe('12.35×');
+});
+
+test('given sizes, times and digests read as people write them', () => {
+  expect(bytes(2_097_152)).toBe('2\u00a0MiB');
+  expect(bytes(1_536)).toBe('1.50\u00a0KiB');
+  expect(time('2026-11-20T12:34:56Z')).toBe('2026-11-20 12:34 UTC');
+  expect(time('2026-11-20T13:34:56+01:00')).toBe('2026-11-20 12:34 UTC');
+  expect(duration(432)).toBe('7\u00a0min 12\u00a0s');
+  expect(short('sha256:0123456789abcdef')).toBe('0123456789ab');
+  expect(withUnit('84.1', 'k ops/s')).toBe('84.1\u00a0k ops/s');
+  expect([word(0), word(3), word(13)]).toEqual(['no', 'three', '13']);
+});

@@ -1,0 +1,96 @@
+// Do the right pages follow from the stored results, and do they stay what they are when results are added?
+import {expect, test} from 'vitest';
+import type {LoadedRun, Results} from '../plugins/benchmarks/load';
+import {pickerEntries, type Plan, type Place, routes, type VersionData} from '../plugins/benchmarks/routes';
+import {fixtureResults, fixtureRun} from './fixture';
+
+const HOME = '/benchmarks/0.0.1/fixture-machine/';
+
+/** The fixture's run as another one. */
+function runAs(id: string, started: string, only?: string[]): LoadedRun {
+  const loaded = fixtureRun();
+  const scenarios = loaded.scenarios.filter(({scenario}) => only?.includes(scenario.key) ?? true);
+  return {...loaded, scenarios, run: {...loaded.run, id, started_at: started}};
+}
+
+function pages(plan: Plan): Map<string, string> {
+  return new Map(
+    plan.routes.map(({path, component, data}) => [
+      path,
+      JSON.stringify([component, ...Object.entries(data).map(([prop, name]) => [prop, plan.data.get(name)])]),
+    ]),
+  );
+}
+
+function place(plan: Plan, path: string): Place {
+  const route = plan.routes.find((candidate) => candidate.path === path);
+  const data = plan.data.get(route?.data.place ?? route?.data.version ?? '') as Place | VersionData;
+  return 'place' in data ? data.place : data;
+}
+
+test('without results there is one page, and it lists nothing', () => {
+  const plan = routes({versions: []});
+  expect(plan.routes.map(({path}) => path)).toEqual(['/benchmarks/']);
+  expect(plan.data.get('overview')).toEqual({versions: []});
+});
+
+test('a run gives pages of its version, its machine, its scenarios and itself', () => {
+  const run = fixtureRun();
+  const paths = routes(fixtureResults()).routes.map(({path}) => path);
+  expect(paths).toContain('/benchmarks/0.0.1/');
+  expect(paths).toContain(HOME);
+  for (const {scenario} of run.scenarios) {
+    expect(paths).toContain(`${HOME}${scenario.key}/`);
+    expect(paths).toContain(`${HOME}run/${run.run.id}/${scenario.key}/`);
+  }
+  expect(paths).toContain(`${HOME}components/`);
+  expect(new Set(paths).size).toBe(paths.length);
+});
+
+test('every data set that a route names exists, and none is left over', () => {
+  const plan = routes(fixtureResults());
+  const named = new Set(plan.routes.flatMap(({data}) => Object.values(data)));
+  expect([...named].sort()).toEqual([...plan.data.keys()].sort());
+});
+
+test('a scenario’s page is of its newest run, also where newer runs left it out', () => {
+  const newer = runAs('20990101T000000Z-quick-beef', '2099-01-01T00:00:00Z', ['wire-single']);
+  const results: Results = {versions: [{version: '0.0.1', machines: [{key: 'fixture-machine', runs: [newer, fixtureRun()]}]}]};
+  const plan = routes(results);
+  expect(place(plan, `${HOME}wire-single/`)).toMatchObject({runId: newer.run.id, newest: true});
+  expect(place(plan, `${HOME}startup/`)).toMatchObject({runId: fixtureRun().run.id, newest: true});
+  expect(place(plan, HOME).runId).toBe(newer.run.id);
+});
+
+test('pages of a version stay the same when another version is added', () => {
+  const before = pages(routes(fixtureResults()));
+  const added = runAs('20990101T000000Z-full-beef', '2099-01-01T00:00:00Z');
+  const after = pages(
+    routes({versions: [...fixtureResults().versions, {version: '9.9.9', machines: [{key: 'fixture-machine', runs: [{...added, version: '9.9.9'}]}]}]}),
+  );
+  for (const [path, page] of before) if (path !== '/benchmarks/') expect(after.get(path), path).toBe(page);
+  expect(after.size).toBeGreaterThan(before.size);
+});
+
+test('pages of a run stay the same when a run of the same version is added', () => {
+  const before = pages(routes(fixtureResults()));
+  const runs = [fixtureRun(), runAs('20990101T000000Z-full-beef', '2099-01-01T00:00:00Z')];
+  const after = pages(routes({versions: [{version: '0.0.1', machines: [{key: 'fixture-machine', runs}]}]}));
+  const own = [...before].filter(([path]) => path.includes('/run/'));
+  expect(own.length).toBeGreaterThan(0);
+  for (const [path, page] of own) expect(after.get(path), path).toBe(page);
+});
+
+test('no page carries histograms or windows: they stay in the raw file', () => {
+  const plan = routes(fixtureResults());
+  expect(JSON.stringify([...plan.data.values()])).not.toMatch(/hdr_v2_deflate_base64|"windows"/);
+});
+
+test('the picker lists every version and machine, newest version first', () => {
+  const {versions} = fixtureResults();
+  const other = {version: '0.0.2', machines: versions[0]?.machines ?? []};
+  expect(pickerEntries({versions: [...versions, other]}).map(({version, href}) => [version, href])).toEqual([
+    ['0.0.2', '/benchmarks/0.0.2/fixture-machine/'],
+    ['0.0.1', HOME],
+  ]);
+});
