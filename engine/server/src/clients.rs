@@ -112,7 +112,7 @@ impl Entry {
         self.version.store(if version == Version::Resp3 { 3 } else { 2 }, Ordering::Relaxed);
     }
 
-    /// Called once a batch.
+    /// Called once a turn; the lengths are those of the connection's own buffers, in bytes.
     pub(crate) fn record_activity(&self, now_ms: u64, pending_input: usize, pending_output: usize) {
         self.last_active_ms.store(now_ms, Ordering::Relaxed);
         self.pending_input.store(pending_input as u64, Ordering::Relaxed);

@@ -176,7 +176,6 @@ impl ListenError {
         let reason = match error.kind() {
             io::ErrorKind::AddrInUse => "address already in use".to_owned(),
             io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-            io::ErrorKind::NotFound => "the directory does not exist".to_owned(),
             _ => {
                 let text = error.to_string();
                 text.split(" (os error").next().unwrap_or_default().to_lowercase()
@@ -241,7 +240,13 @@ mod tests {
         assert!(Listener::unix(&path).err().unwrap().to_string().contains("no socket is there"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
         let missing = directory.path().join("no/such.sock");
-        assert!(Listener::unix(&missing).err().unwrap().to_string().contains("directory does not exist"));
+        assert!(
+            Listener::unix(&missing)
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("no such file or directory; create the directory first")
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The allocator of this build, as INFO's `mem_allocator` names it.
+/// The allocator of this build, as INFO's `mem_allocator` names it. The C library's: the store accounts by its size
+/// classes, and one thread allocating from one heap keeps resident memory close to the accounted bytes.
 pub(crate) const ALLOCATOR: &str = "libc";
 
 /// Memory of this process that is in RAM (RSS), in bytes.

@@ -155,7 +155,11 @@ impl Connection {
             Next::Drain => self.needed = 1,
             Next::Close => self.finish(),
         }
-        self.session.entry().record_activity(shared.clock_ms(), self.input.len(), self.output.len());
+    }
+
+    /// Tells CLIENT LIST how things stand; called at the end of a turn.
+    pub(crate) fn report(&self, shared: &Shared) {
+        self.session.entry().record_activity(shared.clock_ms(), self.input.len(), self.unsent().len());
     }
 
     /// Takes over the replies in the shared buffer that a send left over.

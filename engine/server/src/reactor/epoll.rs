@@ -169,6 +169,7 @@ impl Epoll {
             Turn::Finished => hang_up(&peer.socket, &mut self.buffers.input),
             Turn::Broken => {}
             Turn::Wait | Turn::Received | Turn::Ready => {
+                peer.connection.report(shared);
                 if let Err(error) = peer.watch(&self.poll, index) {
                     log::write(Level::Warning, format_args!("cannot watch a connection: {error}"));
                     self.forget(shared, index);
@@ -265,10 +266,12 @@ impl Epoll {
 impl Reactor for Epoll {
     fn run(&mut self, shared: &Shared) -> io::Result<()> {
         let mut events = Vec::with_capacity(EVENTS);
-        let mut next_tick = Instant::now() + TICK;
+        let mut now = Instant::now();
+        let mut next_tick = now + TICK;
         let mut drain_until: Option<Instant> = None;
         loop {
-            let patience = next_tick.saturating_duration_since(Instant::now());
+            // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
+            let patience = next_tick.saturating_duration_since(now);
             self.wait(&mut events, if self.ready.is_empty() { patience } else { Duration::ZERO })?;
             shared.clock.refresh();
             let mut stop = false;
@@ -284,7 +287,7 @@ impl Reactor for Epoll {
             for index in std::mem::take(&mut self.ready) {
                 self.serve(shared, index);
             }
-            let now = Instant::now();
+            now = Instant::now();
             if stop && drain_until.is_none() {
                 epoll::delete(&self.poll, &self.stop)?;
                 drain_until = Some(now + DRAIN_LIMIT);
@@ -297,7 +300,7 @@ impl Reactor for Epoll {
             if let Some(end) = drain_until {
                 let left = self.peers.len();
                 if left > 0 && now >= end {
-                    let message = format_args!("{left} clients did not take their replies in time");
+                    let message = format_args!("{left} connections closed before their replies were taken");
                     log::write(Level::Warning, message);
                 }
                 if left == 0 || now >= end {
