@@ -10,6 +10,7 @@ mod db;
 mod env;
 mod import;
 mod list;
+mod load;
 mod machines;
 mod null_server;
 mod plan;
@@ -92,6 +93,8 @@ enum Command {
     Machines(machines::Args),
     Completions(completions::Args),
     #[command(hide = true)]
+    Load(load::Args),
+    #[command(hide = true)]
     NullServer(null_server::Args),
 }
 
@@ -120,6 +123,7 @@ pub fn main() -> ExitCode {
         Command::Env(args) => env::execute(args, &global),
         Command::Machines(args) => machines::execute(args, &global),
         Command::Completions(args) => completions::execute(args, &global),
+        Command::Load(args) => load::execute(args, &global),
         Command::NullServer(args) => null_server::execute(args, &global),
     };
     match done {

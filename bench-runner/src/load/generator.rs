@@ -23,6 +23,8 @@ pub struct Stretch {
     pub min_operations: u64,
     /// Never more than this many operations: it ends when they are done, whatever the two above say.
     pub limit: Option<u64>,
+    /// No more requests per second than this, of all threads together; None: as fast as replies come.
+    pub per_second: Option<f64>,
     /// It is given up at this time.
     pub deadline: Instant,
     /// Seed of its random sequences.
@@ -127,6 +129,7 @@ impl Generator {
                 let own = Stretch {
                     min_operations: share(stretch.min_operations, number, threads),
                     limit,
+                    per_second: stretch.per_second.map(|all| all / threads as f64),
                     seed: stretch.seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
                     first,
                     ..*stretch
@@ -368,6 +371,7 @@ impl Thread<'_> {
         if count == 0 {
             return Ok(());
         }
+        self.pace();
         self.output.clear();
         for _ in 0..count {
             connection.batch.push(self.source.ask(now, &mut self.output));
@@ -381,6 +385,16 @@ impl Thread<'_> {
             rearm(connection, poll, token, Interest::READABLE | Interest::WRITABLE)?;
         }
         Ok(())
+    }
+
+    /// Waits until the next request is due. Spins: a sleep is far longer than the time between two requests,
+    /// and would send them in bursts that a server answers more cheaply.
+    fn pace(&self) {
+        let Some(per_second) = self.stretch.per_second else { return };
+        let due_ns = (self.part.sent as f64 / per_second * 1e9) as u64;
+        while self.now_ns() < due_ns {
+            std::hint::spin_loop();
+        }
     }
 
     fn send_rest(&mut self, connection: &mut Connection, poll: &Poll, token: usize) -> Result<(), String> {

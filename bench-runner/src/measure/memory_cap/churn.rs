@@ -60,6 +60,7 @@ pub(super) fn churn(
         min_ns: nanoseconds(churn.seconds),
         min_operations: 1,
         limit: None,
+        per_second: None,
         deadline: Instant::now() + seconds(churn.seconds * 4.0 + 10.0),
         seed: step.seed,
         first: 0,
