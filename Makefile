@@ -15,7 +15,7 @@ STATIC_BENCH := RUSTFLAGS='-C target-feature=+crt-static' cargo bench --locked -
 PROFILE ?= quick
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build bench components test test-rust test-python test-smoke test-site site serve server fmt lint image image-binary toolchain clean
+.PHONY: help setup build bench components test test-rust test-python test-smoke test-site crosscheck site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -57,6 +57,9 @@ test-smoke: build ## The smoke profile through the real binary and a real contai
 
 test-site: setup ## Unit tests, build and browser tests of the site
 	@cd website && npm run --silent typecheck && npm test --silent && npm run --silent build && npm run --silent e2e
+
+crosscheck: build ## Compare our load generator with redis-benchmark on the same cells
+	@.ci/crosscheck $(RUNNER) $(SERVER)
 
 site: setup ## Build the site from results/ into website/build
 	@cd website && npm run --silent build
