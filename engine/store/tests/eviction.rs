@@ -91,6 +91,18 @@ fn a_hot_key_does_not_age_its_shard() {
 }
 
 #[test]
+fn a_large_value_does_not_empty_the_shard_it_falls_into() {
+    for seed in 0..20 {
+        let db = filled(Options::memory(8 * MIB).seed(seed), 10_000, 1024);
+        let before = (7_001..=10_000).filter(|number| is_there(&db, *number)).count();
+        // About what a shard holds: paid for by the writing shard alone it would cost all its 100 youngest keys.
+        db.set(b"large", &[1; 250 * 1024]).unwrap();
+        let after = (7_001..=10_000).filter(|number| is_there(&db, *number)).count();
+        assert!(before - after <= 10, "seed {seed}: {} of the 3,000 youngest went", before - after);
+    }
+}
+
+#[test]
 fn survivors_are_young_for_lru_and_of_any_age_for_random() {
     let thirds = |policy| {
         let db = filled(Options::memory(2 * MIB).policy(policy).seed(11), 9000, 1024);

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbkv::{Database, Expiry, Lifetime, ManualClock, Options, SetOptions};
+use plumbkv::{Database, ExpireCondition, Expiry, Lifetime, ManualClock, Options, SetOptions};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -106,20 +106,26 @@ fn a_round_keeps_to_its_budget_and_the_next_goes_on() {
 
 #[test]
 fn keys_that_come_during_a_sweep_are_not_forgotten() {
-    let (db, clock) = open();
-    // One round cut short at every stride; in between, keys that end earlier than all others.
+    let clock = Arc::new(ManualClock::new(1000));
+    // One shard, so that every round goes on with the same sweep; each is cut short after a stride, and in between
+    // come keys that end earlier than all others, some of them behind the sweep.
+    let db = Database::open(Options::memory(64 << 20).clock(clock.clone()).shards(Some(1)).seed(1)).unwrap();
     for number in 0..20_000u32 {
         set_until(&db, &number.to_be_bytes(), 1_000_000);
     }
     set_until(&db, b"bait", 1500);
     clock.set(1500);
-    for number in 20_000..20_500u32 {
+    // Each ends before those that came before it, so that the last one, almost certainly behind the sweep, is alone.
+    for number in 0..250 {
         db.expire_cycle(Duration::ZERO);
-        set_until(&db, &number.to_be_bytes(), 1600);
+        set_until(&db, &(20_000 + number as u32).to_be_bytes(), 2000 - number);
     }
-    clock.set(1600);
-    for _ in 0..100 {
-        db.expire_cycle(LONG);
+    // The sweep comes to its end, and only then do they end.
+    db.expire_cycle(LONG);
+    assert!(db.len() >= 20_250, "the sweep was over too early for this test");
+    for now in 1751..=2000 {
+        clock.set(now);
+        assert_eq!(db.expire_cycle(LONG), 1, "at {now}");
     }
     assert_eq!(db.len(), 20_000);
 }
@@ -137,4 +143,30 @@ fn append_and_increment_keep_the_expiry_and_set_clears_it() {
     assert_eq!(db.expiry(b"k").unwrap(), Lifetime::Until(3000));
     db.set_with(b"k", b"x", SetOptions::new().expiry(Expiry::Keep)).unwrap();
     assert_eq!(db.expiry(b"k").unwrap(), Lifetime::Until(3000));
+}
+
+#[test]
+fn a_key_that_gets_its_expiry_by_any_call_is_met_by_the_timer() {
+    let calls: [fn(&Database, &[u8]); 5] = [
+        // In place, in another block, as a new key, with EXPIRE and with GETEX.
+        |db, key| set_until(db, key, 2000),
+        |db, key| {
+            let until = SetOptions::new().expiry(Expiry::At(2000));
+            drop(db.set_with(key, &[b'x'; 500], until).unwrap());
+        },
+        |db, key| {
+            db.delete(key).unwrap();
+            set_until(db, key, 2000);
+        },
+        |db, key| assert!(db.expire_at(key, 2000, ExpireCondition::Always).unwrap()),
+        |db, key| drop(db.get_and_expire(key, Expiry::At(2000)).unwrap()),
+    ];
+    for (number, call) in calls.into_iter().enumerate() {
+        let (db, clock) = open();
+        // 8 bytes of lengths, 1 of key, 5 of value: there is room for an expiry in a block of 24.
+        db.set(b"k", b"first").unwrap();
+        call(&db, b"k");
+        clock.set(2000);
+        assert_eq!(db.expire_cycle(LONG), 1, "call {number}");
+    }
 }

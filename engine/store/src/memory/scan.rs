@@ -52,3 +52,7 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "scan_test.rs"]
+mod tests;
