@@ -8,3 +8,6 @@ pub mod carry;
 pub mod catalogue;
 pub mod finish;
 pub mod journal;
+
+#[cfg(test)]
+mod carry_test;

@@ -1,5 +1,6 @@
 //! `bench-runner env`: what of this machine would stand in a record made now?
 
+use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::catalogue;
 use crate::environment::{Reader, hypervisor_vendor, machine, source, system};
@@ -24,15 +25,15 @@ pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
         "machine_key": key, "machine": machine, "environment": environment, "source": source(&global.root),
     });
     if global.format == Format::Json {
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        put(&format!("{all:#}\n"))?;
         return Ok(EXIT_FINE);
     }
     let mut rows = Vec::new();
     flatten("", &all, &mut rows);
     let head = ["what", "value"];
     match global.format {
-        Format::Markdown => println!("{}", table::markdown(&head, &[], &rows)),
-        _ => println!("{}", table::human(&head, &[], &rows)),
+        Format::Markdown => put(&format!("{}\n", table::markdown(&head, &[], &rows)))?,
+        _ => put(&format!("{}\n", table::human(&head, &[], &rows)))?,
     }
     Ok(EXIT_FINE)
 }

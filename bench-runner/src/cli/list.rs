@@ -1,6 +1,7 @@
 //! `bench-runner list`: what can be measured here, and with what?
 
 use super::selection::ToolArgs;
+use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::begin::{Bench, Selection, Tools, planned};
 use crate::campaign::catalogue;
@@ -40,12 +41,12 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
                 "key": profile_name(*profile), "rules": rules, "cells": cells, "estimated_s": seconds.round(),
             })).collect::<Vec<_>>(),
         });
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        put(&format!("{all:#}\n"))?;
         return Ok(EXIT_FINE);
     }
     let show = |head: &[&str], right: &[usize], rows: &[Vec<String>]| match global.format {
-        Format::Markdown => println!("{}\n", table::markdown(head, right, rows)),
-        _ => println!("{}\n", table::human(head, right, rows)),
+        Format::Markdown => put(&format!("{}\n\n", table::markdown(head, right, rows))),
+        _ => put(&format!("{}\n\n", table::human(head, right, rows))),
     };
     let rows: Vec<Vec<String>> = scenarios
         .iter()
@@ -53,7 +54,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             vec![one.key().to_owned(), one.definition().title.clone(), one.definition().stresses.clone()]
         })
         .collect();
-    show(&["scenario", "title", "stresses"], &[], &rows);
+    show(&["scenario", "title", "stresses"], &[], &rows)?;
     let rows: Vec<Vec<String>> = bench
         .records
         .iter()
@@ -68,7 +69,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             vec![record.key.clone(), found.to_owned(), what, modes.join(", ")]
         })
         .collect();
-    show(&["target", "", "what", "modes"], &[], &rows);
+    show(&["target", "", "what", "modes"], &[], &rows)?;
     let rows: Vec<Vec<String>> = profiles
         .iter()
         .map(|(profile, rules, cells, seconds)| {
@@ -81,6 +82,6 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             ]
         })
         .collect();
-    show(&["profile", "trials", "a cell runs", "cells", "takes about"], &[1, 2, 3, 4], &rows);
+    show(&["profile", "trials", "a cell runs", "cells", "takes about"], &[1, 2, 3, 4], &rows)?;
     Ok(EXIT_FINE)
 }

@@ -1,5 +1,6 @@
 //! `bench-runner machines`: which machines have a name, and is this one of them?
 
+use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::catalogue;
 use crate::environment::{Reader, hypervisor_vendor, machine};
@@ -20,7 +21,7 @@ pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
     let (key, here) = registry.identify(machine(&Reader::machine(), hypervisor_vendor()));
     if global.format == Format::Json {
         let all = json!({"here": {"key": key, "machine": here}, "machines": registry.machine});
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        put(&format!("{all:#}\n"))?;
         return Ok(EXIT_FINE);
     }
     let rows: Vec<Vec<String>> = registry
@@ -33,13 +34,13 @@ pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
         .collect();
     let head = ["id", "title", "class", ""];
     match global.format {
-        Format::Markdown => println!("{}", table::markdown(&head, &[], &rows)),
-        _ => println!("{}", table::human(&head, &[], &rows)),
+        Format::Markdown => put(&format!("{}\n", table::markdown(&head, &[], &rows)))?,
+        _ => put(&format!("{}\n", table::human(&head, &[], &rows)))?,
     }
-    println!(
+    put(&format!(
         "\nThis machine: {key}\n  fingerprint     {}\n  processor       {}\n  cores, threads  {}, {}\n  \
-         memory          {} GiB\n  virtualisation  {}",
+         memory          {} GiB\n  virtualisation  {}\n",
         here.fingerprint, here.cpu_model, here.cores, here.threads, here.memory_gib, here.virtualisation
-    );
+    ))?;
     Ok(EXIT_FINE)
 }

@@ -1,6 +1,7 @@
 //! `bench-runner plan`: which steps would a run take, in which order, and how long?
 
 use super::selection::SelectionArgs;
+use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::begin::{choose, draw_seed, planned};
 use crate::campaign::catalogue;
@@ -29,7 +30,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let seconds = plan.seconds();
     if global.format == Format::Json {
         let all = json!({"seed": seed, "estimated_s": seconds, "cells": plan.cells(), "steps": plan.steps});
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        put(&format!("{all:#}\n"))?;
     } else {
         let rows: Vec<Vec<String>> = plan
             .steps
@@ -49,15 +50,15 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             .collect();
         let head = ["step", "trial", "scenario", "target", "mode", "placement", "cells", "s"];
         match global.format {
-            Format::Markdown => println!("{}", table::markdown(&head, &[0, 1, 6, 7], &rows)),
-            _ => println!("{}", table::human(&head, &[0, 1, 6, 7], &rows)),
+            Format::Markdown => put(&format!("{}\n", table::markdown(&head, &[0, 1, 6, 7], &rows)))?,
+            _ => put(&format!("{}\n", table::human(&head, &[0, 1, 6, 7], &rows)))?,
         }
-        println!(
-            "\n{} steps, {} cells, about {} (an estimate on the slow side); seed {seed}",
+        put(&format!(
+            "\n{} steps, {} cells, about {} (an estimate on the slow side); seed {seed}\n",
             plan.steps.len(),
             plan.cells(),
             words(Duration::from_secs_f64(seconds))
-        );
+        ))?;
     }
     args.selection.check_budget(seconds)?;
     Ok(EXIT_FINE)

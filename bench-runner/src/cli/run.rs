@@ -1,7 +1,8 @@
 //! `bench-runner run`: measure, and leave a record.
 
 use super::selection::{SelectionArgs, ToolArgs};
-use super::{EXIT_FINE, EXIT_TOOL_ERROR, Global};
+use super::stdout::put;
+use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
 use crate::campaign::begin::{
     self, Bench, Campaign, Options, Tools, choose, draw_seed, planned, same_programs,
 };
@@ -10,6 +11,7 @@ use crate::campaign::journal::Journal;
 use crate::campaign::{catalogue, finish};
 use crate::measure::Lab;
 use crate::output::progress::{Shown, words};
+use crate::output::summary;
 use crate::{db, export};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
@@ -138,7 +140,16 @@ fn go(
     journal.remove()?;
     let database = results.join("local.sqlite");
     db::store(&database, &run, &scenarios)?;
-    println!("records   {}\ndatabase  {}", folder.display(), database.display());
+    let part = summary::Part::Whole;
+    let written = format!("records   {}\ndatabase  {}\n", folder.display(), database.display());
+    match global.format {
+        Format::Human => put(&format!("{}\n{written}", summary::human(&run, &scenarios, part)))?,
+        Format::Markdown => put(&summary::markdown(&run, &scenarios, part))?,
+        Format::Json => put(&format!("{:#}\n", summary::json(&run, &scenarios, part)))?,
+    }
+    if global.format != Format::Human && !global.quiet {
+        eprint!("{written}");
+    }
     let broken: u32 = run.scenarios.iter().map(|entry| entry.cells_failed).sum();
     if broken > 0 {
         eprintln!("bench-runner: {broken} cells came to no figure; their reasons are in the record");
@@ -164,7 +175,7 @@ fn reasons(campaign: &Campaign) -> Vec<String> {
 fn components(criterion: Option<&Path>) -> anyhow::Result<Vec<crate::model::Component>> {
     match criterion {
         None => Ok(Vec::new()),
-        Some(_) => Ok(Vec::new()),
+        Some(folder) => export::import::criterion(folder),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `bench-runner verify`: are all scenarios in order, and does every target here answer rightly?
 
 use super::selection::ToolArgs;
+use super::stdout::put;
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
 use crate::campaign::begin::Bench;
 use crate::campaign::catalogue;
@@ -56,11 +57,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
                 .map(|row| json!({"target": row[0], "mode": row[1], "answers": row[2], "told": row[3]}))
                 .collect();
             let keys: Vec<&str> = scenarios.iter().map(|one| one.key()).collect();
-            println!("{}", serde_json::to_string_pretty(&json!({"scenarios": keys, "targets": targets}))?);
+            put(&format!("{:#}\n", json!({"scenarios": keys, "targets": targets})))?;
         }
-        Format::Markdown => println!("{}", table::markdown(&head, &[], &rows)),
+        Format::Markdown => put(&format!("{}\n", table::markdown(&head, &[], &rows)))?,
         Format::Human => {
-            println!("{} scenarios in order\n{}", scenarios.len(), table::human(&head, &[], &rows));
+            put(&format!("{} scenarios in order\n{}\n", scenarios.len(), table::human(&head, &[], &rows)))?;
         }
     }
     for line in &wrong {
