@@ -1,12 +1,248 @@
-//! `bench-runner compare`.
+//! `bench-runner compare`: the same cells of two stored runs, side by side.
 
-use super::Global;
+use super::{EXIT_FINE, Format, Global, stdout};
+use crate::export::{Found, find_run};
+use crate::model::{Cell, Measurement, Profile, Status, metric};
+use crate::output::table;
+use crate::stats::{self, Word};
+use anyhow::ensure;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// Compare two stored runs
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(after_help = "Examples:\n  bench-runner compare 2026-11-20T10 2026-11-21T10\n  \
+    bench-runner --format json compare 2026-11-20T10 latest\n\n\
+    better, worse, tied: by the intervals of both runs. Runs of fewer than six trials (quick, smoke) get 'no verdict'. \
+    The runs were not interleaved: what changed on the machine between them is inside the difference.")]
+pub(super) struct Args {
+    /// The earlier run: its id, the beginning of it, or 'latest'
+    first: String,
+    /// The later run
+    second: String,
+    /// Only this metric
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Folder of the records [default: <root>/results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+}
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub fn execute(_args: Args, _global: &Global) -> anyhow::Result<u8> {
-    anyhow::bail!("'bench-runner compare' is not built into this version")
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let results = args.results.unwrap_or_else(|| global.root.join("results"));
+    let first = find_run(&results, &args.first, None)?;
+    let second = find_run(&results, &args.second, None)?;
+    let compared = compare(&first, &second, args.metric.as_deref())?;
+    stdout::put(&shown(&compared, &first, &second, global.format)?)?;
+    Ok(EXIT_FINE)
+}
+
+/// What came of putting two runs side by side.
+struct Compared {
+    rows: Vec<Row>,
+    /// Cells that could not be compared, with the reason.
+    left_out: Vec<String>,
+    cells: usize,
+}
+
+struct Row {
+    scenario: String,
+    cell: String,
+    label: String,
+    target: String,
+    mode: &'static str,
+    first: Measurement,
+    second: Measurement,
+    word: Word,
+}
+
+fn compare(first: &Found, second: &Found, only: Option<&str>) -> anyhow::Result<Compared> {
+    let (one, other) = (&first.run.machine, &second.run.machine);
+    ensure!(
+        one.fingerprint == other.fingerprint,
+        "the runs are of different machines and are not compared: {} ({}) and {} ({})",
+        first.run.machine_key,
+        one.cpu_model,
+        second.run.machine_key,
+        other.cpu_model
+    );
+    let verdicts = first.run.profile == Profile::Full && second.run.profile == Profile::Full;
+    let mut compared = Compared { rows: Vec::new(), left_out: Vec::new(), cells: 0 };
+    for record in &first.scenarios {
+        let key = &record.scenario.key;
+        let Some(partner) = second.scenarios.iter().find(|other| other.scenario.key == *key) else {
+            compared.left_out.push(format!("{key}: not in run {}", second.run.id));
+            continue;
+        };
+        if record.scenario.revision != partner.scenario.revision
+            || record.scenario.params_sha256 != partner.scenario.params_sha256
+        {
+            compared.left_out.push(format!("{key}: its definition is another one"));
+            continue;
+        }
+        for cell in &record.cells {
+            match partner.cells.iter().find(|other| other.key == cell.key) {
+                None => compared.left_out.push(format!("{key}: {}: not in run {}", cell.key, second.run.id)),
+                Some(other) if cell.status != Status::Ok || other.status != Status::Ok => {
+                    compared
+                        .left_out
+                        .push(format!("{key}: {}: without a figure in one of the runs", cell.key));
+                }
+                Some(other) => {
+                    compared.cells += 1;
+                    compared.rows.extend(rows(key, cell, other, only, verdicts));
+                }
+            }
+        }
+    }
+    Ok(compared)
+}
+
+fn rows(scenario: &str, cell: &Cell, other: &Cell, only: Option<&str>, verdicts: bool) -> Vec<Row> {
+    let wanted = |one: &&Measurement| match only {
+        Some(name) => one.metric == name,
+        None => metric::is_compared(&one.metric),
+    };
+    let partner = |one: &Measurement| {
+        other
+            .measurements
+            .iter()
+            .find(|two| two.metric == one.metric && two.operation == one.operation)
+            .cloned()
+    };
+    cell.measurements
+        .iter()
+        .filter(wanted)
+        .filter_map(|one| {
+            let second = partner(one)?;
+            Some(Row {
+                scenario: scenario.to_owned(),
+                cell: cell.key.clone(),
+                label: cell.label.clone(),
+                target: cell.target.clone(),
+                mode: crate::plan::mode_name(cell.mode),
+                word: if verdicts { stats::judge(one, &second) } else { Word::NoVerdict },
+                first: one.clone(),
+                second,
+            })
+        })
+        .collect()
+}
+
+fn shown(compared: &Compared, first: &Found, second: &Found, format: Format) -> anyhow::Result<String> {
+    if format == Format::Json {
+        let rows: Vec<_> = compared
+            .rows
+            .iter()
+            .map(|row| {
+                json!({ "scenario": row.scenario, "cell": row.cell, "metric": row.first.metric,
+                    "operation": row.first.operation, "first": row.first, "second": row.second,
+                    "ratio": ratio(row), "verdict": row.word.text() })
+            })
+            .collect();
+        let all = json!({ "first": first.run.id, "second": second.run.id, "rows": rows,
+            "cells_compared": compared.cells, "left_out": compared.left_out });
+        return Ok(format!("{}\n", serde_json::to_string_pretty(&all)?));
+    }
+    let head =
+        ["scenario", "point", "target", "mode", "metric", "unit", "first", "second", "ratio", "verdict"];
+    let rows: Vec<Vec<String>> = compared
+        .rows
+        .iter()
+        .map(|row| {
+            let cut = |one: &Measurement| stats::significant(one.median, one.low, one.high).to_string();
+            let metric = match &row.first.operation {
+                Some(operation) => format!("{} of {operation}", row.first.metric),
+                None => row.first.metric.clone(),
+            };
+            vec![
+                row.scenario.clone(),
+                row.label.clone(),
+                row.target.clone(),
+                row.mode.to_owned(),
+                metric,
+                row.first.unit.clone(),
+                cut(&row.first),
+                cut(&row.second),
+                ratio(row).map(|ratio| format!("{ratio:.3}")).unwrap_or_default(),
+                row.word.text().to_owned(),
+            ]
+        })
+        .collect();
+    let right = [6, 7, 8];
+    let mut text = match format {
+        Format::Markdown => table::markdown(&head, &right, &rows),
+        _ => table::human(&head, &right, &rows),
+    };
+    let all = compared.cells + compared.left_out.len();
+    let _ = write!(text, "\n\n{} of {all} cells or scenarios compared.\n", compared.cells);
+    for reason in &compared.left_out {
+        let _ = writeln!(text, "Left out: {reason}");
+    }
+    Ok(text)
+}
+
+/// Second over first.
+fn ratio(row: &Row) -> Option<f64> {
+    (row.first.median > 0.0).then(|| row.second.median / row.first.median)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::testing;
+    use crate::model::Spread;
+
+    fn found() -> Found {
+        let (run, scenarios) = testing::run();
+        Found { folder: PathBuf::new(), run, scenarios }
+    }
+
+    /// The made-up run as if it had been a full one.
+    fn full() -> Found {
+        let mut one = found();
+        one.run.profile = Profile::Full;
+        let cells = one.scenarios.iter_mut().flat_map(|record| &mut record.cells);
+        cells.flat_map(|cell| &mut cell.measurements).for_each(|measured| measured.spread = Spread::Interval);
+        one
+    }
+
+    #[test]
+    fn quick_runs_get_no_verdict_and_full_ones_do() {
+        let compared = compare(&found(), &found(), None).unwrap();
+        assert!(compared.rows.len() > 100 && compared.rows.iter().all(|row| row.word == Word::NoVerdict));
+        assert!(compare(&full(), &found(), None).unwrap().rows.iter().all(|row| row.word == Word::NoVerdict));
+        assert!(compare(&full(), &full(), None).unwrap().rows.iter().all(|row| row.word == Word::Tied));
+        let mut slower = full();
+        for measured in slower.scenarios[0].cells.iter_mut().flat_map(|cell| &mut cell.measurements) {
+            (measured.low, measured.median, measured.high) =
+                (measured.low * 2.0, measured.median * 2.0, measured.high * 2.0);
+        }
+        let compared = compare(&full(), &slower, None).unwrap();
+        for row in compared.rows.iter().filter(|row| row.scenario == "wire-single" && row.first.median > 0.0)
+        {
+            let expected = if row.first.metric == "ops_per_second" { Word::Better } else { Word::Worse };
+            assert_eq!((row.word, ratio(row)), (expected, Some(2.0)), "{} {}", row.cell, row.first.metric);
+        }
+    }
+
+    #[test]
+    fn other_machines_are_refused_and_other_definitions_left_out() {
+        let mut other = found();
+        other.run.machine.fingerprint = "f2".into();
+        let error = compare(&found(), &other, None).err().unwrap().to_string();
+        assert!(error.contains("different machines"), "{error}");
+        let mut changed = found();
+        changed.scenarios[0].scenario.params_sha256 = "other".into();
+        changed.scenarios.pop();
+        let compared = compare(&found(), &changed, Some("latency_ns_p999")).unwrap();
+        assert!(compared.left_out.contains(&"wire-single: its definition is another one".to_owned()));
+        assert!(compared.left_out.iter().any(|one| one.starts_with("startup: not in run")));
+        assert!(compared.left_out.iter().any(|one| one.contains("without a figure")));
+        assert!(compared.rows.iter().all(|row| row.first.metric == "latency_ns_p999"));
+        let text = shown(&compared, &found(), &changed, Format::Markdown).unwrap();
+        assert!(text.contains("cells or scenarios compared") && text.contains("Left out: wire-single"));
+    }
 }

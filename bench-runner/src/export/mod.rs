@@ -5,6 +5,7 @@ pub mod canonical;
 pub mod contracts;
 mod find;
 pub mod histograms;
+pub mod import;
 mod read;
 mod shrink;
 #[cfg(test)]

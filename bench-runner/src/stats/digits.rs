@@ -5,13 +5,27 @@
 /// (one trial) promises no more than four.
 #[must_use]
 pub fn significant(value: f64, low: f64, high: f64) -> f64 {
+    last_digit(value, low, high).map_or(value, |position| round_at(value, position))
+}
+
+/// The same rounding for another number of the same row (an end of the spread), and the decimals it takes.
+#[must_use]
+pub fn significant_like(number: f64, value: f64, low: f64, high: f64) -> (f64, usize) {
+    match last_digit(value, low, high) {
+        Some(position) => (round_at(number, position), usize::try_from(-position).unwrap_or(0)),
+        None => (number, 0),
+    }
+}
+
+/// Position of the last digit that means something: 3 where thousands do. None for zero and what is no number.
+fn last_digit(value: f64, low: f64, high: f64) -> Option<i32> {
     if !value.is_finite() || value == 0.0 {
-        return value;
+        return None;
     }
     let leading = exponent(value);
     let half = (high - low).abs() / 2.0;
     let wanted = if half.is_finite() && half > 0.0 { exponent(half) } else { leading - 3 };
-    round_at(value, wanted.clamp(leading - 3, leading - 1))
+    Some(wanted.clamp(leading - 3, leading - 1))
 }
 
 /// Position of the leading digit: 2 for 412.

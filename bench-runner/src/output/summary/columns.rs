@@ -1,0 +1,66 @@
+//! Which figures stand in the table of which kind of scenario, and in which unit.
+
+use super::figure;
+use crate::model::{Cell, Measurement};
+
+/// A column of figures.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    /// Head, with the unit.
+    pub(super) head: &'static str,
+    metric: &'static str,
+    scale: f64,
+    spread: bool,
+}
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+const fn column(head: &'static str, metric: &'static str, scale: f64, spread: bool) -> Column {
+    Column { head, metric, scale, spread }
+}
+
+const WIRE: &[Column] = &[
+    column("k ops/s (range)", "ops_per_second", 1e3, true),
+    column("p50 µs", "latency_ns_p50", 1e3, false),
+    column("p99 µs", "latency_ns_p99", 1e3, false),
+    column("server CPU µs/op", "server_cpu_ns_per_op", 1e3, false),
+];
+const MEMORY_CAP: &[Column] = &[
+    column("cap MiB", "cap_bytes", MIB, false),
+    column("accounted MiB", "accounted_bytes", MIB, false),
+    column("RSS growth MiB (range)", "rss_bytes_growth", MIB, true),
+    column("evictions", "evictions", 1.0, false),
+    column("refusals", "refusals", 1.0, false),
+    column("early keys gone", "early_gone", 1.0, false),
+    column("k ops/s", "ops_per_second", 1e3, false),
+];
+const STARTUP: &[Column] = &[
+    column("ms (range)", "startup_ms", 1.0, true),
+    column("binary MiB", "binary_bytes", MIB, false),
+    column("image MiB", "image_bytes", MIB, false),
+];
+
+/// The columns of a kind of scenario; those of a wire scenario for a kind that is not known.
+pub(super) fn of(kind: &str) -> &'static [Column] {
+    match kind {
+        "memory_cap" => MEMORY_CAP,
+        "startup" => STARTUP,
+        _ => WIRE,
+    }
+}
+
+impl Column {
+    /// The figure of a cell, of one operation or of all of them; empty where it was not measured.
+    pub(super) fn of(&self, cell: &Cell, operation: Option<&str>) -> String {
+        match find(cell, self.metric, operation) {
+            Some(measured) if self.spread => figure::with_spread(measured, self.scale),
+            Some(measured) => figure::alone(measured, self.scale),
+            None => String::new(),
+        }
+    }
+}
+
+/// A measurement of a cell.
+pub(super) fn find<'a>(cell: &'a Cell, metric: &str, operation: Option<&str>) -> Option<&'a Measurement> {
+    cell.measurements.iter().find(|one| one.metric == metric && one.operation.as_deref() == operation)
+}

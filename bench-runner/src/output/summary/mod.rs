@@ -1,0 +1,13 @@
+//! What did a run come to? The table at its end, the one spliced into the README, and the same as JSON.
+//!
+//! Every figure comes from the record; digits are cut where the spread begins; what failed is a word with its
+//! reason, never a gap.
+
+mod columns;
+mod figure;
+mod render;
+
+pub use render::{Part, human, json, markdown};
+
+#[cfg(test)]
+mod summary_test;

@@ -1,0 +1,93 @@
+//! Does the table say what the record says, and nothing that could be markup?
+
+use super::*;
+use crate::export::testing;
+use crate::model::Status;
+
+#[test]
+fn every_cell_has_its_row_and_every_missing_figure_its_reason() {
+    let (run, scenarios) = testing::run();
+    let text = markdown(&run, &scenarios, Part::Whole);
+    let rows = text
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.contains("k ops/s") && !line.contains("ms (range)"))
+        .count();
+    let cells: usize = scenarios.iter().map(|record| record.cells.len()).sum();
+    // Cells of the mix that were measured have a row for each of their two operations, too.
+    let mixed = scenarios.iter().find(|record| record.scenario.key == "wire-mixed").unwrap();
+    let split = mixed.cells.iter().filter(|cell| cell.status == Status::Ok).count() * 2;
+    let heads = scenarios.len()
+        - text
+            .lines()
+            .filter(|line| {
+                line.starts_with("| ") && (line.contains("k ops/s") || line.contains("ms (range)"))
+            })
+            .count();
+    assert_eq!((rows, heads), (cells + split, 0), "{text}");
+    assert!(text.contains("skipped: 4 cells of plumbkv container_published: podman: netavark"), "{text}");
+    assert!(text.contains("1 of 3 trials: connection reset by peer"), "{text}");
+    assert!(text.contains("A quick run: no verdict on a rival.") && text.contains("Medians of 3 trials"));
+    assert!(
+        text.contains("`fixture-machine`")
+            && text.contains(&run.id)
+            && text.contains("Fixture: these figures")
+    );
+}
+
+#[test]
+fn figures_are_those_of_the_record() {
+    let (run, mut scenarios) = testing::run();
+    let cell = &mut scenarios[0].cells[0];
+    let throughput = cell.measurements.iter_mut().find(|one| one.metric == "ops_per_second").unwrap();
+    (throughput.median, throughput.low, throughput.high) = (411_873.0, 403_123.0, 420_456.0);
+    let label = cell.label.clone();
+    let row = |text: &str| text.lines().find(|line| line.contains(&label)).unwrap().to_owned();
+    assert!(row(&markdown(&run, &scenarios, Part::Whole)).contains("412 (403–420)"));
+    assert!(row(&human(&run, &scenarios, Part::Whole)).contains("412"));
+    let value = json(&run, &scenarios, Part::Whole);
+    assert_eq!(value["cells"][0]["measurements"][0]["median"], 411_873.0);
+    assert!(value["cells"][0].get("trials").is_none());
+}
+
+#[test]
+fn the_headline_is_a_few_points_of_the_same() {
+    let (run, scenarios) = testing::run();
+    let whole = markdown(&run, &scenarios, Part::Whole);
+    let headline = markdown(&run, &scenarios, Part::Headline);
+    let rows = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter(|line| line.starts_with("| "))
+            .map(|line| line.split_whitespace().collect())
+            .collect()
+    };
+    assert!(rows(&headline).len() < rows(&whole).len() / 3);
+    // The table of memory-cap has a column less where none of the shown cells fills it.
+    let of_wire =
+        |rows: Vec<String>| rows.into_iter().filter(|row| row.contains("ET64B,")).collect::<Vec<_>>();
+    let (few, all) = (of_wire(rows(&headline)), of_wire(rows(&whole)));
+    assert!(few.len() >= 20 && few.iter().all(|row| all.contains(row)), "{headline}");
+    assert!(!headline.contains("wire-mixed") && headline.contains("startup"));
+}
+
+#[test]
+fn a_ceiling_is_marked_and_explained_once_per_table() {
+    let (run, scenarios) = testing::run();
+    let text = markdown(&run, &scenarios[..1], Part::Whole);
+    assert!(text.lines().any(|line| line.contains("null") && line.contains('†')), "{text}");
+    assert_eq!(text.matches("load generator at its ceiling").count(), 1);
+}
+
+#[test]
+fn names_and_reasons_of_other_programs_are_no_markup() {
+    let (run, mut scenarios) = testing::run();
+    let cell = &mut scenarios[0].cells[0];
+    cell.status = Status::Failed;
+    cell.reason = Some("<script>alert(1)</script> | [click](https://example.org)\n| a | row |".into());
+    cell.measurements.clear();
+    let text = markdown(&run, &scenarios, Part::Whole);
+    assert!(
+        !text.contains("<script>") && !text.contains("[click]") && !text.contains("\n| a | row"),
+        "{text}"
+    );
+    assert!(text.contains("\\<script\\>alert(1)"));
+}

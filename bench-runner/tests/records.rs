@@ -1,0 +1,221 @@
+//! From a stored run to what is committed and read: publish, report, database, by the real binary.
+
+use bench_runner::export::{read_index, read_indexed_run, write_run};
+use bench_runner::model::{Profile, Run, ScenarioRecord};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn fixture() -> (Run, Vec<ScenarioRecord>) {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../website/test/fixtures/results");
+    let index = read_index(&results.join("index.json")).unwrap();
+    read_indexed_run(&results, &index.versions[0].machines[0].runs[0]).unwrap()
+}
+
+/// A checkout with one local run of each id.
+fn checkout(ids: &[&str]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (number, id) in ids.iter().enumerate() {
+        let (mut run, mut scenarios) = fixture();
+        (run.id, run.version) = ((*id).to_owned(), "local".to_owned());
+        run.started_at = format!("2026-01-{:02}T00:00:00Z", number + 1);
+        for record in &mut scenarios {
+            (record.run_id, record.version) = (run.id.clone(), run.version.clone());
+        }
+        write_run(&root.path().join("results"), run, scenarios).unwrap();
+    }
+    root
+}
+
+fn runner(root: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bench-runner")).arg("--root").arg(root).args(arguments).output().unwrap()
+}
+
+fn ok(root: &Path, arguments: &[&str]) -> String {
+    let output = runner(root, arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Exit 1 and one line on stderr, which is returned.
+fn refused(root: &Path, arguments: &[&str]) -> String {
+    let output = runner(root, arguments);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{arguments:?}: {said}");
+    said
+}
+
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                all.push((path.clone(), std::fs::read(&path).unwrap()))
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn publishing_copies_a_local_run_and_leaves_what_is_published_as_it_was() {
+    let root = checkout(&["r1", "r2"]);
+    let results = root.path().join("results");
+    let local = files(&results.join("local"));
+    ok(root.path(), &["publish", "r1", "--version", "0.0.1"]);
+    let first = files(&results.join("0.0.1"));
+    let index = read_index(&results.join("index.json")).unwrap();
+    let (run, scenarios) = read_indexed_run(&results, &index.versions[0].machines[0].runs[0]).unwrap();
+    assert_eq!((run.version.as_str(), run.purpose.as_str()), ("0.0.1", "release"));
+    assert!(scenarios.iter().all(|record| record.version == "0.0.1" && record.run_id == "r1"));
+    let (_, measured) = fixture();
+    for (published, record) in scenarios.iter().zip(&measured) {
+        assert_eq!((&published.cells, &published.ratios), (&record.cells, &record.ratios));
+    }
+    // Again, and a second run of the same version: nothing that was there changes.
+    let again = refused(root.path(), &["publish", "r1", "--version", "0.0.1"]);
+    assert!(again.contains("never overwritten"), "{again}");
+    ok(root.path(), &["publish", "latest", "--version", "0.0.1"]);
+    let after = files(&results.join("0.0.1"));
+    assert!(first.iter().all(|file| after.contains(file)) && after.len() == 2 * first.len());
+    assert_eq!(files(&results.join("local")), local);
+}
+
+#[test]
+fn what_must_not_be_published_is_refused() {
+    let root = checkout(&["r1"]);
+    let said = refused(root.path(), &["publish", "r1", "--version", "0.0.2"]);
+    assert!(said.contains("measured version 0.0.1"), "{said}");
+    let said = refused(root.path(), &["publish", "r1", "--version", "../0.0.1"]);
+    assert!(said.contains("is no version"), "{said}");
+    let said = refused(root.path(), &["publish", "nobody", "--version", "0.0.1"]);
+    assert!(said.contains("holds no run 'nobody'"), "{said}");
+    let (mut run, scenarios) = fixture();
+    (run.id, run.version, run.profile) = ("smoke".into(), "local".into(), Profile::Smoke);
+    let scenarios =
+        scenarios.into_iter().map(|one| ScenarioRecord { run_id: "smoke".into(), ..one }).collect();
+    write_run(&root.path().join("results"), run, scenarios).unwrap();
+    let said = refused(root.path(), &["publish", "smoke", "--version", "0.0.1"]);
+    assert!(said.contains("never published"), "{said}");
+    assert!(!root.path().join("results/0.0.1").exists() && !root.path().join("results/index.json").exists());
+}
+
+#[test]
+fn a_report_is_spliced_between_its_markers_from_the_published_run() {
+    let root = checkout(&["r1"]);
+    ok(root.path(), &["publish", "r1", "--version", "0.0.1"]);
+    let readme = root.path().join("README.md");
+    std::fs::write(&readme, "before\n<!-- results:begin -->\nold\n<!-- results:end -->\nafter\n").unwrap();
+    let path = readme.to_str().unwrap();
+    ok(root.path(), &["report", "--version", "0.0.1", "--into", path]);
+    let spliced = std::fs::read_to_string(&readme).unwrap();
+    assert!(
+        spliced.starts_with("before\n<!-- results:begin -->\n")
+            && spliced.ends_with("<!-- results:end -->\nafter\n")
+    );
+    assert!(!spliced.contains("old") && spliced.contains("Run `r1` of version 0.0.1"), "{spliced}");
+    assert!(spliced.contains("(results/0.0.1/fixture-machine/r1)"), "{spliced}");
+    let (_, scenarios) = fixture();
+    let rows = scenarios[0].cells.iter().filter(|cell| cell.label == "SET 64 B, 1 client").count();
+    assert!(rows >= 5 && spliced.matches("| SET 64 B, 1 client |").count() == 5, "{spliced}");
+    ok(root.path(), &["report", "--version", "0.0.1", "--into", path]);
+    assert_eq!(std::fs::read_to_string(&readme).unwrap(), spliced, "twice is once");
+    std::fs::write(&readme, "no markers\n").unwrap();
+    let said = refused(root.path(), &["report", "--into", path]);
+    assert!(said.contains("README.md") && said.contains("results:begin"), "{said}");
+    assert_eq!(std::fs::read_to_string(&readme).unwrap(), "no markers\n");
+}
+
+#[test]
+fn report_speaks_three_formats_of_the_same_run() {
+    let root = checkout(&["r1"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&ok(root.path(), &["--format", "json", "report"])).unwrap();
+    let (_, scenarios) = fixture();
+    assert_eq!(json["run_id"], "r1");
+    let cells: usize = scenarios.iter().map(|record| record.cells.len()).sum();
+    assert_eq!(json["cells"].as_array().unwrap().len(), cells);
+    assert!(ok(root.path(), &["report", "--scenario", "startup"]).contains("startup: From start"));
+    assert!(ok(root.path(), &["--format", "markdown", "report"]).contains("| n |"));
+    let said = refused(root.path(), &["report", "--scenario", "startpu"]);
+    assert!(said.contains("no scenario 'startpu'") && said.contains("startup"), "{said}");
+}
+
+#[test]
+fn the_database_is_rebuilt_from_published_and_local_runs_and_answers() {
+    let root = checkout(&["r1", "r2"]);
+    ok(root.path(), &["publish", "r1", "--version", "0.0.1"]);
+    assert!(ok(root.path(), &["db", "rebuild"]).contains("3 runs"));
+    let sql = "SELECT version, run_id FROM campaign ORDER BY campaign_id";
+    let rows: serde_json::Value =
+        serde_json::from_str(&ok(root.path(), &["--format", "json", "db", "query", sql])).unwrap();
+    let expected = serde_json::json!([
+        { "version": "0.0.1", "run_id": "r1" }, { "version": "local", "run_id": "r1" }, { "version": "local", "run_id": "r2" }
+    ]);
+    assert_eq!(rows, expected);
+    let said = refused(root.path(), &["db", "query", "DELETE FROM campaign"]);
+    assert!(said.contains("append-only") || said.contains("readonly"), "{said}");
+    // A record that was changed by hand is noticed, and the database that was there stays.
+    let before = std::fs::read(root.path().join("results/local.sqlite")).unwrap();
+    let changed = root.path().join("results/local/fixture-machine/r2/startup.json");
+    std::fs::write(&changed, std::fs::read_to_string(&changed).unwrap().replace("\"n\": 3", "\"n\": 9"))
+        .unwrap();
+    let said = refused(root.path(), &["db", "rebuild"]);
+    assert!(said.contains("startup.json") && said.contains("sha256"), "{said}");
+    assert_eq!(std::fs::read(root.path().join("results/local.sqlite")).unwrap(), before);
+}
+
+#[test]
+fn two_runs_stand_side_by_side() {
+    let root = checkout(&["r1", "r2"]);
+    let text = ok(root.path(), &["compare", "r1", "r2", "--metric", "ops_per_second"]);
+    assert!(text.contains("no verdict") && text.contains("cells or scenarios compared"), "{text}");
+    assert!(!text.contains("better") && !text.contains("worse"), "{text}");
+}
+
+#[test]
+fn stale_contracts_are_named() {
+    let root = tempfile::tempdir().unwrap();
+    ok(root.path(), &["contracts"]);
+    ok(root.path(), &["contracts", "--check"]);
+    std::fs::write(root.path().join("bench-runner/schema/run.schema.json"), "{}").unwrap();
+    let output = runner(root.path(), &["contracts", "--check"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1));
+    assert!(said.contains("bench-runner/schema/run.schema.json"), "{said}");
+}
+
+#[test]
+fn estimates_of_criterion_become_a_run_of_their_own() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("results")).unwrap();
+    std::fs::write(root.path().join("results/machines.toml"), "").unwrap();
+    let new = root.path().join("criterion/memory_get/64/new");
+    std::fs::create_dir_all(&new).unwrap();
+    let interval = r#"{"confidence_level":0.95,"lower_bound":60.0,"upper_bound":63.0}"#;
+    let estimate =
+        format!(r#"{{"confidence_interval":{interval},"point_estimate":61.5,"standard_error":0.1}}"#);
+    std::fs::write(new.join("estimates.json"), format!(r#"{{"mean":{estimate},"slope":{estimate}}}"#))
+        .unwrap();
+    std::fs::write(
+        new.join("benchmark.json"),
+        r#"{"group_id":"memory/get","full_id":"memory/get/64","throughput":{"Bytes":64}}"#,
+    )
+    .unwrap();
+    let folder = root.path().join("criterion");
+    let folder = folder.to_str().unwrap();
+    let shown = ok(root.path(), &["--quiet", "import", "criterion", folder]);
+    assert!(shown.contains("memory/get/64") && shown.contains("61.5"), "{shown}");
+    let sql = "SELECT component.key, ns_per_op, bytes_per_op, purpose FROM component JOIN campaign USING (campaign_id)";
+    let rows = ok(root.path(), &["--format", "json", "db", "query", sql]);
+    let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
+    assert_eq!(rows[0]["ns_per_op"], 61.5);
+    assert_eq!((&rows[0]["key"], &rows[0]["purpose"]), (&"memory/get/64".into(), &"import".into()));
+    let said = refused(root.path(), &["import", "criterion", root.path().join("results").to_str().unwrap()]);
+    assert!(said.contains("holds no estimate"), "{said}");
+}
