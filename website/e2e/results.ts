@@ -18,13 +18,8 @@ export function pickerEntries(): PickerEntry[] {
 /** The newest run of each version × machine, as its raw files in the build tell. */
 export function builtVersions(): BuiltVersion[] {
   return pickerEntries().map((entry) => {
-    const candidates = [
-      path.join(BUILD_DIR, 'results', entry.version, entry.machine),
-      path.join(BUILD_DIR, 'results', 'local', entry.version, entry.machine),
-      path.join(BUILD_DIR, 'results', 'local', entry.machine),
-    ];
-    const folder = candidates.find((candidate) => existsSync(candidate));
-    if (!folder) throw new Error(`no raw files of ${entry.version} on ${entry.machine} in the build`);
+    const folder = path.join(BUILD_DIR, 'results', entry.version, entry.machine);
+    if (!existsSync(folder)) throw new Error(`no raw files of ${entry.version} on ${entry.machine} in the build`);
     const runs = readdirSync(folder).map((id) => read<Run>(path.join(folder, id, 'run.json')));
     const run = runs.sort((a, b) => a.started_at.localeCompare(b.started_at)).at(-1);
     if (!run) throw new Error(`${folder} holds no run`);
