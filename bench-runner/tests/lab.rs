@@ -1,5 +1,7 @@
 //! Does the lab measure what is there, and see what is wrong? Steps against real processes on real sockets.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
+
 use bench_runner::measure::{Lab, Stage};
 use bench_runner::model::{Axes, Mode, Placement, Status, Trial};
 use bench_runner::plan::{CapLoad, CapPhase, CellKey, Operation, Step, WirePhase, Work};

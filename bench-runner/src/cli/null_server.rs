@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 /// A server that answers at once: shows the generator's ceiling
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -17,7 +17,7 @@ pub struct Args {
 }
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
+pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
     let mut server = NullServer::bind(args.listen, args.value_bytes as usize)
         .with_context(|| format!("cannot listen on {}; choose another port with --listen", args.listen))?;
     eprintln!("null-server ready: resp tcp {}", server.address()?);

@@ -6,7 +6,7 @@ use super::{memory_cap, startup, wire};
 use crate::load::client::{Answered, Client};
 use crate::model::{Mode, Placement, Role, Status, Trial};
 use crate::plan::{CellKey, Step, StepOutcome, Work};
-use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, start};
+use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, cpu_time, start};
 use rustix::thread::CpuSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +36,7 @@ impl Lab {
     #[must_use]
     pub fn new(catalogue: Catalogue, setup: Setup, stop: Arc<AtomicBool>) -> Self {
         raise_open_files();
+        cpu_time::remove_left_behind();
         Self { catalogue, setup, stop }
     }
 

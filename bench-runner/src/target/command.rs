@@ -1,6 +1,7 @@
 //! How is another program run to its end without waiting for ever?
 
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,8 @@ pub(crate) fn run(program: &str, arguments: &[&str], limit: Duration) -> Result<
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // An interrupt from the keyboard is for the runner, which then cleans up with such programs.
+        .process_group(0)
         .spawn()
         .map_err(|error| format!("cannot run {program}: {error}"))?;
     let stdout = drain(child.stdout.take());

@@ -4,7 +4,7 @@
 //! one counts when a container of an image of our own has run and answered. No image is ever pulled.
 
 use super::command::{Finished, run, write_executable};
-use super::digest::sha256_file;
+use super::digest::{is_static, sha256_file};
 use crate::model::Image;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -114,8 +114,12 @@ pub fn prepare_image(
     dockerfile: &Path,
     reference: &str,
 ) -> anyhow::Result<Image> {
-    let sha256 = sha256_file(binary)
+    let bytes = std::fs::read(binary)
         .with_context(|| format!("no server binary for the image at {}", binary.display()))?;
+    if !is_static(&bytes) {
+        bail!("{} is not static, as an image FROM scratch needs; `make image-binary`", binary.display());
+    }
+    let sha256 = sha256_file(binary).with_context(|| format!("cannot read {}", binary.display()))?;
     if !dockerfile.is_file() {
         bail!("no {}", dockerfile.display());
     }
@@ -211,7 +215,8 @@ impl Runtime {
 
     fn run_once(&self, reference: &str, arguments: &[&str]) -> Result<Finished, String> {
         let label = format!("{LABEL}={}", std::process::id());
-        let mut all = vec!["run", "--rm", "--pull=never", "--network", "none", "--label", &label];
+        let mut all =
+            vec!["run", "--rm", "--pull=never", "--no-healthcheck", "--network", "none", "--label", &label];
         all.extend(self.extra.iter().map(String::as_str));
         all.push(reference);
         all.extend(arguments);
@@ -298,8 +303,11 @@ impl Runtime {
 
     fn start_arguments(&self, name: &str, request: &Request<'_>) -> Vec<String> {
         let label = format!("{LABEL}={}", std::process::id());
+        // A health check would run in the container's own cgroup, every ten seconds of a measurement.
         let mut all: Vec<String> =
-            ["run", "-d", "--pull=never", "--name", name, "--label", &label].map(str::to_owned).to_vec();
+            ["run", "-d", "--pull=never", "--no-healthcheck", "--name", name, "--label", &label]
+                .map(str::to_owned)
+                .to_vec();
         all.extend(["--cpus", CPUS, "--memory", MEMORY].map(str::to_owned));
         all.extend(self.extra.iter().cloned());
         if let Some(cpu) = request.cpu {

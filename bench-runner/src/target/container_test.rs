@@ -1,5 +1,4 @@
 use super::*;
-use crate::target::digest::is_static;
 
 fn runtime() -> Runtime {
     Runtime {
@@ -44,4 +43,52 @@ fn a_published_port_is_bound_to_loopback_only() {
 fn a_program_that_is_not_there_is_no_runtime() {
     let error = try_program("no-such-runtime", Path::new("/tmp")).unwrap_err();
     assert!(error.contains("cannot run no-such-runtime"), "{error}");
+}
+
+/// The whole way on this machine's runtime, where there is one: its probe program stands in for the server.
+#[test]
+fn an_image_is_built_run_and_read_back_and_no_container_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = match detect(dir.path()) {
+        Ok(runtime) => runtime,
+        Err(reason) => {
+            assert!(reason.contains("podman: ") && reason.contains("docker: "), "{reason}");
+            println!("skipped: {reason}");
+            return;
+        }
+    };
+    assert!(runtime.describe().starts_with(&runtime.program));
+    let binary = dir.path().join("server");
+    write_executable(&binary, &probe_program().unwrap()).unwrap();
+    let dockerfile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docker/server.Dockerfile");
+    let reference = format!("localhost/plumbkv-bench-test:{}", std::process::id());
+    let image = prepare_image(&runtime, &binary, &dockerfile, &reference).unwrap();
+    assert_eq!(image.binary_sha256, sha256_file(&binary).unwrap());
+    assert!(image.digest.starts_with("sha256:") && image.bytes > 0);
+    let request =
+        Request { image: &reference, cpu: None, published: None, environment: vec![], arguments: vec![] };
+    // The probe ends as soon as it has answered, which is not what a server does; whether that is seen at its
+    // start or only later depends on how busy the machine is.
+    let said = match runtime.start(&request) {
+        Err(reason) => reason,
+        Ok(container) => {
+            let end = std::time::Instant::now() + Duration::from_secs(10);
+            while Path::new(&format!("/proc/{}", container.pid)).exists() && std::time::Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            container.last_words()
+        }
+    };
+    assert!(said.ends_with(PROBE_TEXT.trim()), "{said}");
+    let label = format!("label={LABEL}={}", std::process::id());
+    let left = runtime.call(&["ps", "-a", "-q", "--filter", &label], SHORT).unwrap();
+    assert_eq!(left.stdout.trim(), "");
+    assert!(runtime.call(&["rmi", "-f", &reference], SHORT).unwrap().success);
+}
+
+#[test]
+fn a_dynamic_binary_is_refused_before_anything_is_built() {
+    let binary = std::env::current_exe().unwrap();
+    let error = prepare_image(&runtime(), &binary, Path::new("/nowhere"), "x").unwrap_err();
+    assert!(error.to_string().contains("is not static"), "{error}");
 }

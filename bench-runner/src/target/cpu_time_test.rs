@@ -78,10 +78,12 @@ fn burner() {
             let (first, second) = (path.with_extension("first"), path.with_extension("second"));
             let status = child("ends", &first).wait().unwrap();
             assert!(status.success());
-            let _living = child("lives", &second);
+            let mut living_child = child("lives", &second);
             burned += wait_for(&first) + wait_for(&second);
             report(&path, burned);
+            // Neither ends of its own accord within the test: the target is stopped with both still there.
             living_thread.join().unwrap();
+            living_child.wait().unwrap();
         }
     }
 }
@@ -141,7 +143,7 @@ fn version_2_is_read_from_cpu_stat() {
 
 #[test]
 fn a_cgroup_is_removed_with_its_process() {
-    let Some(own) = OwnCgroup::create(&format!("plumbkv-bench-test-{}", std::process::id())) else { return };
+    let Some(own) = OwnCgroup::create(u32::MAX) else { return };
     let folder = own.folder.clone();
     let mut process = Command::new("sleep").arg("5").spawn().unwrap();
     own.take(process.id()).unwrap();
@@ -150,4 +152,15 @@ fn a_cgroup_is_removed_with_its_process() {
     process.wait().unwrap();
     drop(own);
     assert!(!folder.exists());
+}
+
+#[test]
+fn a_cgroup_of_a_runner_that_is_gone_is_removed_and_that_of_a_living_one_is_not() {
+    let Some(living) = OwnCgroup::create(u32::MAX - 1) else { return };
+    let parent = living.folder.parent().unwrap();
+    // No process id is as large: the kernel's largest is 2^22.
+    let orphan = parent.join("plumbkv-bench-99999999-0");
+    fs::create_dir(&orphan).unwrap();
+    remove_left_behind();
+    assert!(!orphan.exists() && living.folder.exists());
 }

@@ -26,7 +26,8 @@ pub(crate) struct NativeProcess {
     child: Child,
     output: Arc<Mutex<VecDeque<u8>>>,
     ended: bool,
-    // Dropped last: a cgroup can only be removed when its process is gone.
+    /// Held for its end: it can only be removed when its process is gone, so it is dropped last.
+    #[cfg_attr(not(test), expect(dead_code, reason = "held, not read"))]
     cgroup: Option<OwnCgroup>,
 }
 
@@ -41,7 +42,7 @@ impl NativeProcess {
     /// Starts a program. It dies with the thread that calls this.
     pub(crate) fn spawn(program: &Path, arguments: &[String], cpu: Option<u32>) -> Result<Self, String> {
         let told = |error: std::io::Error| format!("cannot start {}: {error}", program.display());
-        let cgroup = OwnCgroup::create(&format!("plumbkv-bench-{}-{}", std::process::id(), next_number()));
+        let cgroup = OwnCgroup::create(next_number());
         let procs = cgroup.as_ref().and_then(OwnCgroup::procs);
         let (mut reader, writer) = std::io::pipe().map_err(told)?;
         let mut command = Command::new(program);
@@ -110,6 +111,7 @@ impl NativeProcess {
     }
 
     /// Whether it has its own cgroup.
+    #[cfg(test)]
     pub(crate) fn has_cgroup(&self) -> bool {
         self.cgroup.is_some()
     }

@@ -1,6 +1,6 @@
 //! A target that answers: where it is, what the kernel says of it, and how it is ended.
 
-use super::cgroup::{Cgroups, status_field};
+use super::cgroup::{Cgroups, Limits, status_field};
 use super::container::{Container, Request};
 use super::cpu_time::Source;
 use super::digest::sha256_file;
@@ -203,7 +203,7 @@ impl RunningTarget {
             container_id: container.map(|it| it.id.clone()),
             image_digest: container.map(|it| it.image_digest.clone()),
             binary_sha256: sha256_file(Path::new(&format!("/proc/{}/exe", self.pid))).unwrap_or_default(),
-            cgroup: followed(&cgroups.membership(self.pid)),
+            cgroup: followed(&cgroups.membership(self.pid), &limits, &self.cpu),
             cpu_limit: limits.cpu,
             memory_limit_bytes: limits.memory_bytes,
             limit_files: limits.files,
@@ -218,20 +218,24 @@ impl RunningTarget {
     pub fn stop(self) {
         drop(self);
     }
-
-    /// Whether it is a native process without a cgroup of its own.
-    #[must_use]
-    pub fn lacks_own_cgroup(&self) -> bool {
-        matches!(&self.kind, Kind::Native(process) if !process.has_cgroup())
-    }
 }
 
-/// The controllers that limits and CPU time were read from.
-fn followed(membership: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let wanted = ["cpu", "cpuacct", "cpuset", "memory", "unified"];
-    membership
-        .iter()
-        .filter(|(controller, _)| wanted.contains(&controller.as_str()))
-        .map(|(controller, path)| (controller.clone(), path.clone()))
-        .collect()
+/// The lines of `/proc/PID/cgroup` that limits and CPU time were read from.
+fn followed(
+    membership: &BTreeMap<String, String>,
+    limits: &Limits,
+    cpu: &Source,
+) -> BTreeMap<String, String> {
+    let mut wanted = match cpu {
+        Source::Cpuacct(..) => vec!["cpuacct"],
+        Source::CpuStat(_) => vec!["unified"],
+        Source::Processes(_) => Vec::new(),
+    };
+    for (there, controller) in [(limits.cpu.is_some(), "cpu"), (limits.memory_bytes.is_some(), "memory")] {
+        if there {
+            wanted.push(if membership.contains_key(controller) { controller } else { "unified" });
+        }
+    }
+    let line = |name: &str| Some((name.to_owned(), membership.get(name)?.clone()));
+    wanted.into_iter().filter_map(line).collect()
 }
