@@ -1,5 +1,7 @@
 //! From a stored run to what is committed and read: publish, report, database, by the real binary.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use bench_runner::export::{read_index, read_indexed_run, write_run};
 use bench_runner::model::{Profile, Run, ScenarioRecord};
 use std::path::{Path, PathBuf};

@@ -27,17 +27,16 @@ const BUSY: Duration = Duration::from_secs(10);
 /// When the file is no such database, has another shape, holds the run already, or the disk refuses. The
 /// database is then as it was.
 pub fn store(path: &Path, run: &Run, scenarios: &[ScenarioRecord]) -> anyhow::Result<()> {
-    let add = |connection: &mut Connection| {
-        insert_run(connection, run, scenarios).with_context(|| {
-            format!(
-                "storing run '{}' in {}; the JSON records are whole, 'bench-runner db rebuild' makes the database \
-                 from them",
-                run.id,
-                path.display()
-            )
-        })
-    };
-    if path.exists() { add(&mut open(path)?) } else { create(path, add) }
+    let add = |connection: &mut Connection| insert_run(connection, run, scenarios);
+    let done =
+        if path.exists() { open(path).and_then(|mut found| add(&mut found)) } else { create(path, add) };
+    done.with_context(|| {
+        format!(
+            "storing run '{}' in {}; the JSON records are whole, 'bench-runner db rebuild' makes the database from them",
+            run.id,
+            path.display()
+        )
+    })
 }
 
 /// Makes the database at `out` from every run that `results/index.json` and `results/local/index.json` list,

@@ -246,7 +246,9 @@ fn spread_words(run: &Run, scenarios: &[ScenarioRecord]) -> String {
     let is_interval = |one: &Measurement| one.spread == Spread::Interval;
     let any_interval =
         scenarios.iter().flat_map(|one| &one.cells).flat_map(|cell| &cell.measurements).any(is_interval);
-    let words = if any_interval {
+    let words = if n < 2 {
+        "One trial of each cell: there is no spread to show.".to_owned()
+    } else if any_interval {
         format!("Medians of {n} trials; in brackets the exact interval of the median, at least 95 %.")
     } else {
         format!("Medians of {n} trials; in brackets the smallest and the largest.")
