@@ -50,7 +50,7 @@ const config: Config = {
         {label: 'How it is measured', to: '/docs/how-it-is-measured/'},
         {label: 'Source', href: repository},
       ],
-      copyright: 'PlumbKV is licensed under MIT or Apache-2.0, at your choice. No number on these pages is typed by hand.',
+      copyright: 'PlumbKV is licensed under MIT or Apache-2.0, at your choice. No measured figure on these pages is typed by hand.',
     },
     docs: {sidebar: {hideable: false}},
   } satisfies UserThemeConfig,

@@ -27,7 +27,7 @@ describe('figure', () => {
 
 test('scales are chosen by the largest value of a column', () => {
   expect(scaleFor('1/s', 9_999).unit).toBe('ops/s');
-  expect(scaleFor('1/s', 10_000).unit).toBe('k ops/s');
+  expect(scaleFor('1/s', 10_000).unit).toBe('k\u00a0ops/s');
   expect(scaleFor('bytes', 2 ** 21).unit).toBe('MiB');
   expect(scaleFor('ms', 12)).toEqual({unit: 'ms', factor: 1});
 });
@@ -51,6 +51,7 @@ test('given sizes, times and digests read as people write them', () => {
   expect(time('2026-11-20T12:34:56Z')).toBe('2026-11-20 12:34 UTC');
   expect(time('2026-11-20T13:34:56+01:00')).toBe('2026-11-20 12:34 UTC');
   expect(duration(432)).toBe('7\u00a0min 12\u00a0s');
+  expect(duration(0.2)).toBe('0.2\u00a0s');
   expect(short('sha256:0123456789abcdef')).toBe('0123456789ab');
   expect(withUnit('84.1', 'k ops/s')).toBe('84.1\u00a0k ops/s');
   expect([word(0), word(3), word(13)]).toEqual(['no', 'three', '13']);

@@ -11,7 +11,7 @@ test('every cell of the record has a row, in groups by point', () => {
   const {record, run} = fixtureScenario('wire-single');
   const {groups, columns} = table(record, run, 'headline');
   expect(groups.flatMap((group) => group.rows)).toHaveLength(record.cells.length);
-  expect(columns[0]).toMatchObject({head: 'Throughput', unit: 'k ops/s'});
+  expect(columns[0]).toMatchObject({head: 'Throughput', unit: 'k\u00a0ops/s'});
   for (const row of groups.flatMap((group) => group.rows)) if (!row.failure) expect(row.figures).toHaveLength(columns.length);
 });
 

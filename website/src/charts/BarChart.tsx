@@ -54,7 +54,7 @@ export default function BarChart({id, title, desc, bars, unit, max, reference}: 
             ))}
             <text className={`direct ${look}`} x={round(x(furthest) + 7)} y={y + 28}>
               {text}
-              {note ? <tspan className="note"> {note}</tspan> : null}
+              {note ? <tspan className="note"> · {note}</tspan> : null}
             </text>
           </g>
         );

@@ -1,6 +1,6 @@
 // How long did replies take, from the typical to the slowest? The axis stretches towards the tail.
 import {scaleLinear, scaleLog} from 'd3-scale';
-import {curveMonotoneX, line} from 'd3-shape';
+import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
 import {fixed} from '../lib/format';
 import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, round} from './frame';
@@ -38,7 +38,7 @@ export default function PercentileChart({id, title, desc, series, minUs, maxUs}:
   const [low = minUs, high = maxUs] = y.domain();
   const ticks = [];
   for (let value = low; value <= high * 1.001; value *= 10) ticks.push({at: y(value), label: fixed(value, value < 1 ? 1 : 0)});
-  const path = line<{percentile: number; us: number}>((p) => round(x(nines(p.percentile))), (p) => round(y(Math.max(p.us, low)))).curve(curveMonotoneX);
+  const path = line<{percentile: number; us: number}>((p) => round(x(nines(p.percentile))), (p) => round(y(Math.max(p.us, low))));
   const drawn = series.map((entry) => ({...entry, points: entry.points.filter((p) => p.percentile <= LAST_PERCENTILE)}));
   const ends = drawn.flatMap(({label, look, points}) => {
     const last = points.at(-1);

@@ -26,7 +26,7 @@ const NO_BREAK = '\u00a0';
 export function scaleFor(unit: string, largest: number): Scale {
   switch (unit) {
     case '1/s':
-      return largest >= 10_000 ? {unit: 'k ops/s', factor: 1e-3} : {unit: 'ops/s', factor: 1};
+      return largest >= 10_000 ? {unit: `k${NO_BREAK}ops/s`, factor: 1e-3} : {unit: 'ops/s', factor: 1};
     case 'ns':
       return largest < 1_000 ? {unit: 'ns', factor: 1} : {unit: 'µs', factor: 1e-3};
     case 'bytes':
@@ -114,9 +114,10 @@ export function time(rfc3339: string): string {
   return match ? `${match[1]} ${match[2]} UTC` : rfc3339;
 }
 
-/** `7 min 12 s`. */
+/** `7 min 12 s`, `0.2 s`. */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
+  if (seconds < 10) return withUnit(fixed(seconds, 1), 's');
   if (whole < 60) return withUnit(String(whole), 's');
   const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
   return `${withUnit(String(minutes), 'min')}${rest ? ` ${withUnit(String(rest), 's')}` : ''}`;

@@ -1,6 +1,6 @@
 // What stands in the tables of a scenario's page? Pure: a record in, texts out, rows grouped by point of the axes.
 import type {Measurement, Run, Spread} from '../generated/records';
-import {count, duration, figure, fixed, scaleFor, withUnit, type Figure, type Scale} from './format';
+import {count, duration, figure, fixed, scaleFor, type Figure, type Scale} from './format';
 import {lookOf, rowLabel} from './figures';
 import {checkMetrics, headlineMetrics, slimMetrics, type Metric} from './metrics';
 import {generatorAtCeiling, measurement, type PageCell, type PageScenario, points, roleOf} from './record';
@@ -116,12 +116,11 @@ export function spreadNote({spread, trials}: Pick<Table, 'spread' | 'trials'>): 
 }
 
 /** Criterion's estimate in ns, cut at its interval. */
-export function componentFigure(median: number, low: number, high: number): {figure: Figure; unit: string} {
-  const scale: Scale = median < 1000 ? {unit: 'ns', factor: 1} : {unit: 'µs', factor: 1e-3};
-  return {figure: figure({median, low, high}, scale), unit: scale.unit};
+export function componentFigure(median: number, low: number, high: number): Figure {
+  return figure({median, low, high}, {unit: 'ns', factor: 1});
 }
 
-/** Bytes handled per second at a time per operation: `1.52 GB/s`. */
+/** GB handled per second at a time per operation: bytes per ns. */
 export function bandwidth(bytesPerOp: number, nsPerOp: number): string {
-  return withUnit(fixed(bytesPerOp / nsPerOp, 2), 'GB/s');
+  return fixed(bytesPerOp / nsPerOp, 2);
 }

@@ -7,7 +7,7 @@ import RawData from '../components/RawData';
 import Reproduce from '../components/Reproduce';
 import ScrollTable from '../components/ScrollTable';
 import type {Component, Run} from '../generated/records';
-import {bytes} from '../lib/format';
+import {count} from '../lib/format';
 import {bandwidth, componentFigure} from '../lib/tables';
 
 export default function Components({run, place}: {run: Run; place: Place}): ReactNode {
@@ -48,25 +48,25 @@ function ComponentTable({group, components}: {group: string; components: Compone
         <thead>
           <tr>
             <th scope="col">Part</th>
-            <th scope="col">Time per operation</th>
+            <th scope="col">Time per operation, ns</th>
             <th scope="col">Bytes per operation</th>
-            <th scope="col">Bytes per time</th>
+            <th scope="col">Handled, GB/s</th>
             <th scope="col">Estimate</th>
           </tr>
         </thead>
         <tbody>
           {components.map(({key, name, ns_per_op: median, ns_per_op_low: low, ns_per_op_high: high, bytes_per_op: size, estimate}) => {
-            const {figure, unit} = componentFigure(median, low, high);
+            const figure = componentFigure(median, low, high);
             return (
               <tr key={key}>
                 <th scope="row">{name}</th>
                 <td>
-                  {figure.value} {unit}
+                  {figure.value}
                   <span className="range">
                     {figure.low}–{figure.high}
                   </span>
                 </td>
-                <td>{size === undefined ? '·' : bytes(size)}</td>
+                <td>{size === undefined ? '·' : count(size)}</td>
                 <td>{size === undefined ? '·' : bandwidth(size, median)}</td>
                 <td>{estimate}</td>
               </tr>

@@ -70,8 +70,10 @@ function Machine({summary}: {summary: MachineSummary}): ReactNode {
               <Link to={to}>{title}</Link>
             </dt>
             <dd>
-              {findings.join(' ')}
-              {badge ? <span className="fine"> {badge}.</span> : null}
+              {findings.map((sentence) => (
+                <p key={sentence}>{sentence}</p>
+              ))}
+              {badge ? <p className="fine">{badge}</p> : null}
             </dd>
           </div>
         ))}

@@ -19,7 +19,7 @@ export default function Version({version}: {version: VersionData}): ReactNode {
   const trials = Math.max(0, ...scenarios.map(({record}) => trialsPerCell(record)));
   return (
     <Page
-      title={place.newest ? `PlumbKV ${place.version} on ${machine}` : `Run ${place.runId}`}
+      title={place.newest ? `${place.version === 'local' ? 'Local runs' : `PlumbKV ${place.version}`} on ${machine}` : `Run ${place.runId}`}
       description={`Every scenario of PlumbKV ${place.version} measured on ${machine}.`}
       crumbs={[
         {label: 'Benchmarks', href: '/benchmarks/'},

@@ -28,7 +28,7 @@ export default function Result({name}: {name: QuoteName}): ReactNode {
     <span className={styles.result}>
       <Link to={href}>{withUnit(value, scale.unit)}</Link>{' '}
       <span className={styles.spread}>
-        ({spread} {low}–{high}, n = {measurement.n})
+        ({low === high ? '' : `${spread} ${low}–${high}, `}n = {measurement.n})
       </span>
     </span>
   );

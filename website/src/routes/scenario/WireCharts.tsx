@@ -34,13 +34,16 @@ export default function WireCharts({record, run}: Props): ReactNode {
   const cpuScale = scaleOf(record, 'server_cpu_ns_per_op', 'ns');
   const cpu = barFigures(record, run, 'server_cpu_ns_per_op', cpuScale);
   const percentiles = percentileFigures(record, run);
+  const contained = record.cells.some((cell) => cell.status === 'ok' && cell.mode !== 'native');
   return (
     <>
       {lines.length > 0 ? <Lines figures={lines} /> : null}
       {bars.length > 0 ? (
         <>
-          <h2 id="native-and-container">Native and in a container</h2>
-          <p className="fine">Throughput, bars from zero; every trial is a dot. Containers carry the ratio to native in the same run.</p>
+          <h2 id="throughput-by-server">{contained ? 'Native and in a container' : 'Throughput by server'}</h2>
+          <p className="fine">
+            Throughput, bars from zero; every trial is a dot.{contained ? ' Containers carry the ratio to native in the same run.' : ''}
+          </p>
           <Bars figures={bars} what="throughput" unit={scale.unit} />
         </>
       ) : null}
