@@ -34,9 +34,9 @@ const PURE: &[(&str, &[&str])] = &[
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         if path.is_dir() {
             found.extend(sources(&path));
         } else if name.ends_with(".rs") && !name.ends_with("_test.rs") {

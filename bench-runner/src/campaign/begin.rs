@@ -2,7 +2,9 @@
 
 use super::catalogue;
 use crate::environment::{Reader, hypervisor_vendor, machine, source, system};
-use crate::model::{Component, Environment, Machine, Mode, Profile, ScenarioInfo, Source, TargetRecord};
+use crate::model::{
+    Component, Environment, Machine, Mode, Profile, Role, ScenarioInfo, Source, TargetRecord,
+};
 use crate::plan::{self, Step, mode_name};
 use crate::scenario::{Scenario, info, profile_name, strict};
 use crate::target::{self, Catalogue, Setup};
@@ -209,6 +211,25 @@ pub fn planned(
         );
     }
     Ok(plan)
+}
+
+/// Refuses to begin without the system under test, or without a target that was asked for by name. Any other
+/// that is missing becomes skipped cells.
+///
+/// # Errors
+/// Names the target, and what to do to have it.
+pub fn wanted_are_here(plan: &plan::Plan, selection: &Selection, bench: &Bench) -> anyhow::Result<()> {
+    let takes_part = |key: &str| plan.steps.iter().any(|step| step.target == key);
+    let missing = bench.records.iter().find(|record| {
+        let wanted = record.role == Role::Subject || selection.targets.contains(&record.key);
+        !record.available && wanted && takes_part(&record.key)
+    });
+    match missing {
+        None => Ok(()),
+        Some(record) => {
+            bail!("{} cannot be measured: {}", record.key, record.reason.as_deref().unwrap_or("not found"))
+        }
+    }
 }
 
 /// A seed when none was given; below 2^53.

@@ -265,6 +265,28 @@ fn smoke_is_not_measured_again() {
 }
 
 #[test]
+fn a_target_that_breaks_is_told_in_one_line_with_its_reason() {
+    let results = tempfile::tempdir().unwrap();
+    let campaign = campaign(Profile::Smoke);
+    let journal = Journal::create(results.path(), &campaign).unwrap();
+    let lab = FakeLab::quiet();
+    carry_out(&campaign, &journal, &lab, &AtomicBool::new(false), &mut Told::default()).unwrap();
+    assert!(finish::broken(&finish::record(&campaign, &journal).unwrap().1).is_empty());
+    for mut step in journal.finished().unwrap().into_values() {
+        for (key, trial) in &mut step.outcome.trials {
+            if key.starts_with("redis-server/") {
+                trial.status = Status::Failed;
+                trial.reason = Some("it did not start: boom".to_owned());
+            }
+        }
+        journal.record(&step).unwrap();
+    }
+    let told = finish::broken(&finish::record(&campaign, &journal).unwrap().1);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("redis-server (native): 2 cells") && told[0].contains("boom"), "{told:?}");
+}
+
+#[test]
 fn a_run_that_is_not_there_names_those_that_are() {
     let results = tempfile::tempdir().unwrap();
     let none = Journal::open(results.path(), None).unwrap_err().to_string();

@@ -3,10 +3,12 @@
 use super::begin::Campaign;
 use super::journal::Journal;
 use crate::export::assemble;
-use crate::model::{RUN_SCHEMA, Role, Run, RunState, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord, Tool};
-use crate::plan::{Step, StepOutcome};
+use crate::model::{
+    Mode, RUN_SCHEMA, Role, Run, RunState, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord, Status, Tool,
+};
+use crate::plan::{Step, StepOutcome, mode_name};
 use jiff::Timestamp;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The record of a campaign: what `run.json` and the scenarios' files will hold.
 ///
@@ -71,6 +73,24 @@ pub fn record(campaign: &Campaign, journal: &Journal) -> anyhow::Result<(Run, Ve
         notes,
     };
     Ok((run, scenarios))
+}
+
+/// What came to no figure although it was tried: a line per target and mode, with the first reason.
+#[must_use]
+pub fn broken(scenarios: &[ScenarioRecord]) -> Vec<String> {
+    let tried = |status: Status| !matches!(status, Status::Ok | Status::Skipped);
+    let mut by_target: BTreeMap<(&str, Mode), (u32, &str)> = BTreeMap::new();
+    for cell in scenarios.iter().flat_map(|record| &record.cells).filter(|cell| tried(cell.status)) {
+        let reason = cell.reason.as_deref().unwrap_or("no reason was given");
+        by_target.entry((&cell.target, cell.mode)).or_insert((0, reason)).0 += 1;
+    }
+    by_target
+        .into_iter()
+        .map(|((target, mode), (cells, reason))| {
+            let cells = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
+            format!("{target} ({}): {cells} came to no figure: {reason}", mode_name(mode))
+        })
+        .collect()
 }
 
 fn tool() -> Tool {

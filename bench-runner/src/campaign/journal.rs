@@ -46,7 +46,8 @@ impl Journal {
         if let Err(error) = journal.put("plan.json", campaign) {
             // Without a plan the folder says nothing and could not be resumed.
             let _ = fs::remove_dir_all(&journal.folder);
-            return Err(error);
+            let _ = fs::remove_dir(Self::home(results));
+            return Err(error.context("nothing was measured, and nothing is left to resume"));
         }
         Ok(journal)
     }
@@ -139,9 +140,9 @@ impl Journal {
             .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&beside, &path))
             .and_then(|()| File::open(&self.folder)?.sync_all());
-        written.inspect_err(|_| drop(fs::remove_file(&beside))).with_context(|| {
-            format!("cannot write {}: free some space there, then go on with --resume", path.display())
-        })
+        written
+            .inspect_err(|_| drop(fs::remove_file(&beside)))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 }
 

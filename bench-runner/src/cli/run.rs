@@ -16,7 +16,7 @@ use crate::{db, export};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Measure, and write the results to JSON and SQLite
@@ -58,11 +58,19 @@ pub(super) struct Args {
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.clone().unwrap_or_else(|| global.root.join("results"));
     let all = catalogue::scenarios(&global.root)?;
+    // Before anything is started: what a signal interrupts must still be ended and removed.
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
+    }
+    let place = args.results.as_ref().map_or_else(String::new, |dir| format!(" --results {}", dir.display()));
     if let Some(run_id) = &args.resume {
         let (journal, campaign) = Journal::open(&results, run_id.as_deref())?;
         let bench = find(global, &all, &campaign.tools)?;
-        same_programs(&campaign, &bench)?;
-        return go(&campaign, journal, &bench, &results, global);
+        if !stop.load(Ordering::Relaxed) {
+            same_programs(&campaign, &bench)?;
+        }
+        return go(&campaign, journal, &bench, &Way { results, place, stop }, global);
     }
     let selection = args.selection.selection();
     let scenarios = choose(all, &selection.scenarios)?;
@@ -81,6 +89,12 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let tools = args.tools.tools(global);
     let bench = find(global, &scenarios, &tools)?;
+    if stop.load(Ordering::Relaxed) {
+        // A probe that was cut short may have found less than there is: that must not become a plan.
+        eprintln!("bench-runner: interrupted before the first step; nothing was written");
+        return Ok(EXIT_TOOL_ERROR);
+    }
+    begin::wanted_are_here(&plan, &selection, &bench)?;
     let options = Options {
         root: global.root.clone(),
         selection,
@@ -93,7 +107,15 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     };
     let campaign = begin::begin(&options, &scenarios, &bench, plan, seed)?;
     let journal = Journal::create(&results, &campaign)?;
-    go(&campaign, journal, &bench, &results, global)
+    go(&campaign, journal, &bench, &Way { results, place, stop }, global)
+}
+
+/// Where results go, and what ends the run early.
+struct Way {
+    results: PathBuf,
+    /// The flag that names `results`, to be repeated when the run goes on; empty for the default.
+    place: String,
+    stop: Arc<AtomicBool>,
 }
 
 fn find(global: &Global, scenarios: &[crate::scenario::Scenario], tools: &Tools) -> anyhow::Result<Bench> {
@@ -108,22 +130,18 @@ fn go(
     campaign: &Campaign,
     journal: Journal,
     bench: &Bench,
-    results: &Path,
+    way: &Way,
     global: &Global,
 ) -> anyhow::Result<u8> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
-    }
-    let lab = Lab::new(bench.catalogue.clone(), bench.setup.clone(), Arc::clone(&stop));
+    let lab = Lab::new(bench.catalogue.clone(), bench.setup.clone(), Arc::clone(&way.stop));
     let mut shown = Shown::new(global.quiet);
     for reason in reasons(campaign) {
         shown.note(&format!("skipped: {reason}"));
     }
-    let resume = format!("bench-runner run --resume {}", campaign.id);
-    let end = carry_out(campaign, &journal, &lab, &stop, &mut shown);
+    let resume = format!("bench-runner run --resume {}{}", campaign.id, way.place);
+    let end = carry_out(campaign, &journal, &lab, &way.stop, &mut shown);
     shown.end();
-    match end.with_context(|| format!("run {} stopped; go on with `{resume}`", campaign.id))? {
+    match end.with_context(|| format!("stopped; every finished step is kept, go on with `{resume}`"))? {
         End::Interrupted { done, total } => {
             eprintln!(
                 "bench-runner: interrupted after {done} of {total} steps; they are kept. Go on with: {resume}"
@@ -134,12 +152,14 @@ fn go(
     }
     let (run, scenarios) = finish::record(campaign, &journal)?;
     let later = || format!("every step is kept; once that is mended, `{resume}` writes the record");
-    let folder = export::write_run(results, run, scenarios).with_context(later)?;
+    let folder = export::write_run(&way.results, run, scenarios).with_context(later)?;
     let (run, scenarios) = export::read_run(&folder)?;
     // The record is whole from here on: the journal has done its work.
     journal.remove()?;
-    let database = results.join("local.sqlite");
-    db::store(&database, &run, &scenarios)?;
+    let database = way.results.join("local.sqlite");
+    db::store(&database, &run, &scenarios).with_context(|| {
+        format!("the records in {} are whole, but the database was not written", folder.display())
+    })?;
     let part = summary::Part::Whole;
     let written = format!("records   {}\ndatabase  {}\n", folder.display(), database.display());
     match global.format {
@@ -150,11 +170,11 @@ fn go(
     if global.format != Format::Human && !global.quiet {
         eprint!("{written}");
     }
-    let broken: u32 = run.scenarios.iter().map(|entry| entry.cells_failed).sum();
-    if broken > 0 {
-        eprintln!("bench-runner: {broken} cells came to no figure; their reasons are in the record");
+    let broken = finish::broken(&scenarios);
+    for line in &broken {
+        eprintln!("bench-runner: {line}");
     }
-    Ok(EXIT_FINE)
+    Ok(if broken.is_empty() { EXIT_FINE } else { EXIT_TOOL_ERROR })
 }
 
 /// Why cells will be skipped, each reason once.
