@@ -32,7 +32,7 @@ pub fn store(path: &Path, run: &Run, scenarios: &[ScenarioRecord]) -> anyhow::Re
         if path.exists() { open(path).and_then(|mut found| add(&mut found)) } else { create(path, add) };
     done.with_context(|| {
         format!(
-            "storing run '{}' in {}; the JSON records are whole, 'bench-runner db rebuild' makes the database from them",
+            "storing run '{}' in {} ('bench-runner db rebuild' makes it from the JSON records)",
             run.id,
             path.display()
         )
