@@ -1,7 +1,7 @@
 //! Carrying out the steps of a campaign, one by one: what is measured, what is skipped, what is measured again.
 
 use super::begin::Campaign;
-use super::journal::{Finished, Journal};
+use super::journal::{Disturbance, Finished, Journal};
 use crate::measure::{Lab, Progress};
 use crate::plan::{Step, StepOutcome, mode_name, remaining_seconds, step_seconds};
 use crate::scenario::Rules;
@@ -95,40 +95,39 @@ fn measure(
     clock: &mut Clock,
 ) -> Option<Finished> {
     let first = once(step, lab, stop, watch, clock)?;
-    let mut notes = Vec::new();
-    let outcome = match Rules::of(campaign.profile).foreign_cpu_cores_max {
-        Some(limit) if foreign(&first) > limit => {
-            let what = format!(
-                "{}, {} ({}), trial {}",
-                step.scenario,
-                step.target,
-                mode_name(step.mode),
-                step.trial
-            );
-            if clock.may_repeat(step) {
-                let second = once(step, lab, stop, watch, clock)?;
-                clock.repeated += step_seconds(step);
-                let (one, two) = (foreign(&first), foreign(&second));
-                notes.push(format!(
-                    "{what}: others used {one:.2} cores meanwhile, so it was measured again; then it was \
-                     {two:.2}. The quieter of the two is kept."
-                ));
-                // By the noise, never by the figure.
-                if two <= one { second } else { first }
-            } else {
-                notes.push(format!(
-                    "{what}: others used {:.2} cores meanwhile; the time for measuring again was used up.",
-                    foreign(&first)
-                ));
-                first
-            }
-        }
-        _ => first,
-    };
-    for note in &notes {
-        watch.note(note);
+    let limit = Rules::of(campaign.profile).foreign_cpu_cores_max;
+    let first_cores = foreign(&first);
+    if limit.is_none_or(|limit| first_cores <= limit) {
+        return Some(Finished { outcome: first, disturbance: None });
     }
-    Some(Finished { outcome, notes })
+    let (outcome, second_cores) = if clock.may_repeat(step) {
+        let second = once(step, lab, stop, watch, clock)?;
+        clock.repeated += step_seconds(step);
+        let cores = foreign(&second);
+        // By the noise, never by the figure.
+        (if cores <= first_cores { second } else { first }, Some(cores))
+    } else {
+        (first, None)
+    };
+    let disturbance = Disturbance { first_cores, second_cores };
+    watch.note(&told(step, &disturbance));
+    Some(Finished { outcome, disturbance: Some(disturbance) })
+}
+
+/// A disturbance in a sentence.
+pub(super) fn told(step: &Step, disturbance: &Disturbance) -> String {
+    let what =
+        format!("{}, {} ({}), trial {}", step.scenario, step.target, mode_name(step.mode), step.trial + 1);
+    let first = disturbance.first_cores;
+    match disturbance.second_cores {
+        Some(second) => format!(
+            "{what}: others used {first:.2} cores meanwhile; measured again with {second:.2}, and the quieter of \
+             the two is kept."
+        ),
+        None => format!(
+            "{what}: others used {first:.2} cores meanwhile; the time for measuring again was used up."
+        ),
+    }
 }
 
 fn once(
@@ -177,6 +176,7 @@ impl Clock {
     }
 
     fn may_repeat(&self, step: &Step) -> bool {
-        self.repeated + step_seconds(step) <= self.plan * AGAIN_SHARE
+        // In a plan of a few steps one of them may be more than the share.
+        self.repeated <= 0.0 || self.repeated + step_seconds(step) <= self.plan * AGAIN_SHARE
     }
 }

@@ -1,7 +1,8 @@
 //! From the journal of a campaign that went through its plan to the record of its run.
 
 use super::begin::Campaign;
-use super::journal::Journal;
+use super::carry::told;
+use super::journal::{Disturbance, Finished, Journal};
 use crate::export::assemble;
 use crate::model::{
     Mode, RUN_SCHEMA, Role, Run, RunState, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord, Status, Tool,
@@ -10,6 +11,9 @@ use crate::plan::{Step, StepOutcome, mode_name};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 
+/// Disturbed steps that are told one by one; more would bury what else a page has to say.
+const NOTES_MAX: usize = 6;
+
 /// The record of a campaign: what `run.json` and the scenarios' files will hold.
 ///
 /// # Errors
@@ -17,7 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 pub fn record(campaign: &Campaign, journal: &Journal) -> anyhow::Result<(Run, Vec<ScenarioRecord>)> {
     let finished = journal.finished()?;
     let mut notes = campaign.notes.clone();
-    notes.extend(finished.values().flat_map(|step| step.notes.iter().cloned()));
+    notes.extend(disturbances(campaign, &finished));
     let outcomes: Vec<StepOutcome> = finished.into_values().map(|step| step.outcome).collect();
     let skipped: Vec<(Step, String)> = campaign
         .steps
@@ -73,6 +77,29 @@ pub fn record(campaign: &Campaign, journal: &Journal) -> anyhow::Result<(Run, Ve
         notes,
     };
     Ok((run, scenarios))
+}
+
+/// One note per disturbed step, or, where they are many, one for all: each trial carries its own figure anyway.
+fn disturbances(campaign: &Campaign, finished: &BTreeMap<u32, Finished>) -> Vec<String> {
+    let disturbed: Vec<(&Step, Disturbance)> = campaign
+        .steps
+        .iter()
+        .filter_map(|step| Some((step, finished.get(&step.position)?.disturbance?)))
+        .collect();
+    if disturbed.len() <= NOTES_MAX {
+        return disturbed.iter().map(|(step, disturbance)| told(step, disturbance)).collect();
+    }
+    let again = disturbed.iter().filter(|(_, one)| one.second_cores.is_some()).count();
+    let quieter =
+        |one: &Disturbance| one.second_cores.map_or(one.first_cores, |two| two.min(one.first_cores));
+    let worst = disturbed.iter().map(|(_, one)| quieter(one)).fold(0.0, f64::max);
+    vec![format!(
+        "Others used more of the machine than they may during {} of {} steps. {again} were measured again and the \
+         quieter of the two kept; for the rest the time for that was used up. Up to {worst:.2} cores were used by \
+         others in what is kept: read the figures of this run with that in mind.",
+        disturbed.len(),
+        finished.len()
+    )]
 }
 
 /// What came to no figure although it was tried: a line per target and mode, with the first reason.

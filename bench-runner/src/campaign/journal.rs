@@ -16,10 +16,19 @@ use std::path::{Path, PathBuf};
 /// A step that was gone through, with what should be said of it beside the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
-    /// The trials.
+    /// The trials that count.
     pub outcome: StepOutcome,
-    /// Remarks: why it was measured again.
-    pub notes: Vec<String>,
+    /// Set where others used more of the machine than they may.
+    pub disturbance: Option<Disturbance>,
+}
+
+/// Cores that others used while a step was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Disturbance {
+    /// The first time.
+    pub first_cores: f64,
+    /// The second time; none where the time for measuring again was used up.
+    pub second_cores: Option<f64>,
 }
 
 /// The journal of one campaign.
