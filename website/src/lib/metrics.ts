@@ -33,7 +33,7 @@ const HEADLINES: Record<string, Metric[]> = {
     {key: 'accounted_bytes', head: 'Accounted', unit: 'bytes'},
     RSS_GROWTH,
     {key: 'evictions', head: 'Evictions', unit: 'count'},
-    {key: 'refusals', head: 'Refusals', unit: 'count'},
+    {key: 'refusals', head: 'Load refused', unit: 'count'},
     {key: 'survivors', head: 'Keys left', unit: 'count'},
     {key: 'early_gone', head: 'Early keys gone', unit: 'count'},
     {key: 'first_1000_gone_share', head: 'First 1,000 gone', unit: 'share'},
