@@ -34,7 +34,7 @@ bench: setup build components ## Measure here (quick profile) and build the page
 	@echo "Pages: run 'make serve', then open $(SITE_URL)/benchmarks/local/"
 
 components: ## Run the criterion benchmarks of the codec and the memory store
-	@$(STATIC_BENCH) -p plumbkv -p plumbkv-resp --quiet 2>&1 | grep -E 'time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
+	@$(STATIC_BENCH) -p plumbkv -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
 
 test: setup fmt-check clippy build test-rust test-python test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
 	@echo "make test: all parts passed"

@@ -180,6 +180,12 @@ impl Connection {
         }
     }
 
+    /// Takes over replies that a send left over.
+    pub(crate) fn keep_copy(&mut self, unsent: &[u8]) {
+        debug_assert!(self.output.is_empty());
+        self.output.extend_from_slice(unsent);
+    }
+
     /// Marks `count` bytes of [`unsent`](Self::unsent) as sent.
     pub(crate) fn mark_sent(&mut self, count: usize) {
         self.sent += count;

@@ -1,5 +1,8 @@
 //! How are sockets served through epoll? Level-triggered, one thread, non-blocking; one receive and one send per
 //! connection and turn, so that a pipelined batch costs two system calls and no client can hold up the others.
+//!
+//! Small replies of a turn are sent together after the last of its requests: the first send wakes a sleeping client,
+//! and the following ones find it awake. Sent one by one between the requests, each of them would pay for a wake-up.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,10 +13,11 @@ use std::time::{Duration, Instant};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, SocketFlags, acceptfrom_with, recv, send};
+use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
 use rustix::time::Timespec;
 
-use super::connection::{Buffers, Connection, Place};
+use super::connection::{Buffers, Connection};
+use super::peer::{Peer, Peers, Turn, hang_up};
 use super::{DRAIN_LIMIT, EXPIRY_BUDGET, Reactor, TICK, admission};
 use crate::listener::Listener;
 use crate::log::{self, Level};
@@ -26,6 +30,15 @@ const STOP: u64 = u64::MAX;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 512;
+
+/// Replies of one connection up to this many bytes wait for the end of the turn; longer ones leave at once.
+const DEFERRED_REPLY_BYTES: usize = 16 << 10;
+
+/// Replies that wait leave when they are this many bytes together, whether the turn has ended or not.
+const DEFERRED_BYTES: usize = 64 << 10;
+
+/// Replies that wait leave when they are of this many connections, so that clients and server work side by side.
+const DEFERRED_CONNECTIONS: usize = 64;
 
 /// Connections accepted in one go, so that a storm of them leaves the served ones their turn.
 const ACCEPTS: usize = 256;
@@ -43,6 +56,8 @@ pub(crate) struct Epoll {
     stop: UnixStream,
     peers: Peers,
     buffers: Buffers,
+    /// Replies that wait for the end of the turn.
+    deferred: Deferred,
     /// Connections whose requests are here already and wait only for their turn.
     ready: Vec<usize>,
     /// Accepting stopped for want of file descriptors, until the next tick.
@@ -50,34 +65,12 @@ pub(crate) struct Epoll {
     ticks: u32,
 }
 
-/// One connection and its socket.
-struct Peer {
-    socket: OwnedFd,
-    connection: Connection,
-    /// What epoll was last told to report.
-    interest: EventFlags,
-}
-
-/// Connections by event number; numbers are used again.
+/// Replies of several connections, one behind the other.
 #[derive(Default)]
-struct Peers {
-    slots: Vec<Option<Box<Peer>>>,
-    free: Vec<usize>,
-}
-
-/// How a turn ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// Nothing more to do until the kernel reports something.
-    Wait,
-    /// Something was received; there may be more.
-    Received,
-    /// More requests are here.
-    Ready,
-    /// The conversation is over.
-    Finished,
-    /// The socket is of no more use.
-    Broken,
+struct Deferred {
+    bytes: Vec<u8>,
+    /// Whose they are, and where they end.
+    parts: Vec<(usize, usize)>,
 }
 
 impl Epoll {
@@ -99,6 +92,7 @@ impl Epoll {
             stop,
             peers: Peers::default(),
             buffers: Buffers::new(),
+            deferred: Deferred::default(),
             ready: Vec::new(),
             accept_paused: false,
             ticks: 0,
@@ -161,28 +155,64 @@ impl Epoll {
         Ok(added?)
     }
 
-    /// Gives one connection its turn; true if something was received.
+    /// Gives one connection its turn, but for small replies, which wait for [`deliver`](Self::deliver); true if
+    /// something was received.
     fn serve(&mut self, shared: &Shared, index: usize) -> bool {
         let Some(peer) = self.peers.get(index) else { return false };
-        let turn = peer.turn(shared, &mut self.buffers);
+        let Ok(received) = peer.work(shared, &mut self.buffers) else {
+            self.forget(shared, index);
+            return false;
+        };
+        let replies = self.buffers.output.len();
+        if (1..=DEFERRED_REPLY_BYTES).contains(&replies) {
+            self.deferred.bytes.append(&mut self.buffers.output);
+            self.deferred.parts.push((index, self.deferred.bytes.len()));
+            if self.deferred.bytes.len() >= DEFERRED_BYTES
+                || self.deferred.parts.len() >= DEFERRED_CONNECTIONS
+            {
+                self.deliver(shared);
+            }
+        } else {
+            let turn = peer.send_output(&mut self.buffers);
+            self.settle(shared, index, turn);
+        }
+        received
+    }
+
+    /// Sends the replies that wait.
+    fn deliver(&mut self, shared: &Shared) {
+        let mut deferred = std::mem::take(&mut self.deferred);
+        let mut start = 0;
+        for (index, end) in deferred.parts.drain(..) {
+            if let Some(peer) = self.peers.get(index) {
+                let turn = peer.send_replies(&deferred.bytes[start..end]);
+                self.settle(shared, index, turn);
+            }
+            start = end;
+        }
+        deferred.bytes.clear();
+        self.deferred = deferred;
+    }
+
+    /// Draws the conclusions of a turn.
+    fn settle(&mut self, shared: &Shared, index: usize, turn: Turn) {
+        let Some(peer) = self.peers.get(index) else { return };
         match turn {
             Turn::Finished => hang_up(&peer.socket, &mut self.buffers.input),
             Turn::Broken => {}
-            Turn::Wait | Turn::Received | Turn::Ready => {
+            Turn::Wait | Turn::Ready => {
                 peer.connection.report(shared);
                 if let Err(error) = peer.watch(&self.poll, index) {
                     log::write(Level::Warning, format_args!("cannot watch a connection: {error}"));
-                    self.forget(shared, index);
-                    return false;
+                    return self.forget(shared, index);
                 }
             }
         }
         match turn {
             Turn::Ready => self.ready.push(index),
             Turn::Finished | Turn::Broken => self.forget(shared, index),
-            Turn::Wait | Turn::Received => {}
+            Turn::Wait => {}
         }
-        matches!(turn, Turn::Received | Turn::Ready)
     }
 
     fn forget(&mut self, shared: &Shared, index: usize) {
@@ -241,13 +271,16 @@ impl Epoll {
         self.listeners.clear();
         for index in 0..self.peers.slots.len() {
             for _ in 0..DRAIN_RECEIVES {
-                if !self.serve(shared, index) {
+                let received = self.serve(shared, index);
+                self.deliver(shared);
+                if !received {
                     break;
                 }
             }
             if let Some(peer) = self.peers.get(index) {
                 peer.connection.finish();
                 self.serve(shared, index);
+                self.deliver(shared);
             }
         }
     }
@@ -284,9 +317,13 @@ impl Reactor for Epoll {
                     }
                 }
             }
-            for index in std::mem::take(&mut self.ready) {
+            // Which of them are ready again is known only when their replies are sent.
+            let ready = std::mem::take(&mut self.ready);
+            self.deliver(shared);
+            for index in ready {
                 self.serve(shared, index);
             }
+            self.deliver(shared);
             now = Instant::now();
             if stop && drain_until.is_none() {
                 epoll::delete(&self.poll, &self.stop)?;
@@ -308,146 +345,5 @@ impl Reactor for Epoll {
                 }
             }
         }
-    }
-}
-
-impl Peer {
-    /// Sends what waited, receives once, executes, sends once.
-    fn turn(&mut self, shared: &Shared, buffers: &mut Buffers) -> Turn {
-        if !self.flush() {
-            return Turn::Broken;
-        }
-        let mut received = false;
-        if self.connection.can_resume() {
-            self.connection.execute(shared, buffers, Place::Own);
-        } else if self.connection.wants_input() {
-            match self.receive(shared, buffers) {
-                Ok(None) => {}
-                Ok(Some(place)) => {
-                    received = true;
-                    self.connection.execute(shared, buffers, place);
-                }
-                Err(()) => return Turn::Broken,
-            }
-        }
-        if !buffers.output.is_empty() {
-            match send_some(&self.socket, &buffers.output) {
-                Ok(count) => self.connection.keep_unsent(buffers, count),
-                Err(_) => {
-                    buffers.output.clear();
-                    return Turn::Broken;
-                }
-            }
-        } else if !self.connection.unsent().is_empty() && !self.flush() {
-            return Turn::Broken;
-        }
-        if self.connection.is_finished() {
-            Turn::Finished
-        } else if self.connection.can_resume() && self.connection.unsent().is_empty() {
-            Turn::Ready
-        } else if received {
-            Turn::Received
-        } else {
-            Turn::Wait
-        }
-    }
-
-    /// Receives once; `None` when there was nothing. The end of the stream finishes the connection.
-    fn receive(&mut self, shared: &Shared, buffers: &mut Buffers) -> Result<Option<Place>, ()> {
-        let Some((buffer, place)) = self.connection.prepare_input(buffers) else {
-            log::write(Level::Warning, format_args!("no memory for a request; its connection is closed"));
-            return Err(());
-        };
-        match recv(&self.socket, spare_capacity(buffer), RecvFlags::empty()) {
-            Ok((_, 0)) => {
-                self.connection.finish();
-                Ok(None)
-            }
-            Ok((_, count)) => {
-                shared.counters.input_bytes.add(count as u64);
-                Ok(Some(place))
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {
-                // What was moved into the shared buffer to be completed goes back.
-                self.connection.restore_input(buffers, place);
-                Ok(None)
-            }
-            Err(_) => Err(()),
-        }
-    }
-
-    /// Sends replies left over from before; false when the socket is broken.
-    fn flush(&mut self) -> bool {
-        let unsent = self.connection.unsent();
-        if unsent.is_empty() {
-            return true;
-        }
-        match send_some(&self.socket, unsent) {
-            Ok(count) => {
-                self.connection.mark_sent(count);
-                true
-            }
-            Err(_) => false,
-        }
-    }
-
-    /// Tells epoll what to report, if that has changed.
-    fn watch(&mut self, poll: &OwnedFd, index: usize) -> io::Result<()> {
-        let mut interest = EventFlags::empty();
-        interest.set(EventFlags::IN, self.connection.wants_input());
-        interest.set(EventFlags::OUT, !self.connection.unsent().is_empty());
-        if interest != self.interest {
-            epoll::modify(poll, &self.socket, EventData::new_u64(index as u64), interest)?;
-            self.interest = interest;
-        }
-        Ok(())
-    }
-}
-
-/// Sends what the socket takes; 0 when it is full.
-fn send_some(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
-    match send(socket, bytes, SendFlags::NOSIGNAL) {
-        Ok(count) => Ok(count),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-        Err(error) => Err(error),
-    }
-}
-
-/// Ends a conversation so that the last reply arrives: closing a socket that holds unread bytes would reset the
-/// connection, and a reset may overtake the reply.
-fn hang_up(socket: &OwnedFd, scratch: &mut Vec<u8>) {
-    let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
-    scratch.clear();
-    let _ = recv(socket, spare_capacity(scratch), RecvFlags::DONTWAIT);
-    scratch.clear();
-}
-
-impl Peers {
-    fn insert(&mut self, peer: Peer) -> usize {
-        let peer = Some(Box::new(peer));
-        match self.free.pop() {
-            Some(index) => {
-                self.slots[index] = peer;
-                index
-            }
-            None => {
-                self.slots.push(peer);
-                self.slots.len() - 1
-            }
-        }
-    }
-
-    fn get(&mut self, index: usize) -> Option<&mut Peer> {
-        self.slots.get_mut(index)?.as_deref_mut()
-    }
-
-    fn remove(&mut self, index: usize) -> Option<Box<Peer>> {
-        let peer = self.slots.get_mut(index)?.take()?;
-        self.free.push(index);
-        Some(peer)
-    }
-
-    fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod admission;
 pub(crate) mod connection;
 pub(crate) mod epoll;
+mod peer;
 
 use std::io;
 use std::time::Duration;
