@@ -40,6 +40,14 @@ export default function BarChart({id, title, desc, bars, unit, max, reference}: 
   return (
     <Frame id={id} title={title} desc={desc} height={bottom + 38}>
       <XAxis ticks={ticks} box={{...box, right: WIDTH - 128}} unit={unit} />
+      {reference ? (
+        <g className="reference">
+          <line x1={round(x(reference.value))} x2={round(x(reference.value))} y1={14} y2={bottom} />
+          <text x={round(x(reference.value))} y={10} textAnchor="middle">
+            {reference.label}
+          </text>
+        </g>
+      ) : null}
       {bars.map(({label, look, median, trials, text, note}, index) => {
         const y = top + index * ROW;
         const furthest = Math.max(median, ...trials);
@@ -59,14 +67,6 @@ export default function BarChart({id, title, desc, bars, unit, max, reference}: 
           </g>
         );
       })}
-      {reference ? (
-        <g className="reference">
-          <line x1={round(x(reference.value))} x2={round(x(reference.value))} y1={14} y2={bottom} />
-          <text x={round(x(reference.value))} y={10} textAnchor="middle">
-            {reference.label}
-          </text>
-        </g>
-      ) : null}
     </Frame>
   );
 }

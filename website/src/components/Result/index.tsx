@@ -21,7 +21,7 @@ export default function Result({name}: {name: QuoteName}): ReactNode {
   const quote = useBenchmarks().quotes[name];
   if (!quote) return <span className={styles.absent}>not measured</span>;
   const {measurement, href} = quote;
-  const scale = scaleFor(measurement.unit, measurement.median);
+  const scale = scaleFor(measurement.unit, measurement.high);
   const {value, low, high} = figure(measurement, scale);
   const spread = measurement.spread === 'range' ? 'range' : 'interval';
   return (
