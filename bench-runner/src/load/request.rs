@@ -46,9 +46,15 @@ impl Length {
     /// The longest there will be.
     #[must_use]
     pub fn longest(self) -> u32 {
+        self.bounds().1
+    }
+
+    /// The shortest and the longest there will be.
+    #[must_use]
+    pub fn bounds(self) -> (u32, u32) {
         match self {
-            Self::Fixed(bytes) => bytes,
-            Self::Growing(from, to, _) => from.max(to),
+            Self::Fixed(bytes) => (bytes, bytes),
+            Self::Growing(from, to, _) => (from.min(to), from.max(to)),
         }
     }
 

@@ -6,6 +6,7 @@ import Environment from '../components/Environment';
 import FigureTable from '../components/FigureTable';
 import Page, {Finding, Prose} from '../components/Page';
 import RawData from '../components/RawData';
+import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import type {Run} from '../generated/records';
 import {badge, findings, regime, trialsPerCell} from '../lib/finding';
@@ -97,16 +98,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       <h2 id="reproduce">Make these figures again</h2>
       <Reproduce run={run} />
 
-      {run.notes.length > 0 ? (
-        <>
-          <h2 id="notes">Notes</h2>
-          <ul>
-            {run.notes.map((note) => (
-              <li key={note}>{note}</li>
-            ))}
-          </ul>
-        </>
-      ) : null}
+      <Notes run={run} />
 
       <h2 id="raw">Raw data</h2>
       <p>

@@ -5,6 +5,7 @@ import type {ScenarioCard, VersionData} from '../../plugins/benchmarks/routes';
 import Environment from '../components/Environment';
 import Page from '../components/Page';
 import RawData from '../components/RawData';
+import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import ScrollTable from '../components/ScrollTable';
 import {badge, regime, remarks, trialsPerCell} from '../lib/finding';
@@ -54,16 +55,7 @@ export default function Version({version}: {version: VersionData}): ReactNode {
       <h2 id="reproduce">Make these figures again</h2>
       <Reproduce run={run} />
 
-      {run.notes.length > 0 ? (
-        <>
-          <h2 id="notes">Notes</h2>
-          <ul>
-            {run.notes.map((note) => (
-              <li key={note}>{note}</li>
-            ))}
-          </ul>
-        </>
-      ) : null}
+      <Notes run={run} />
 
       {runs.length > 0 ? (
         <>

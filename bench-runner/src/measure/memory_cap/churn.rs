@@ -5,8 +5,8 @@ use super::super::os_stat::{Account, Reading};
 use super::super::progress::Stage;
 use super::super::trial::{empty, fact, invalidate, put};
 use super::super::wire::{End, nanoseconds, put_load, put_system, seconds, settle, windows};
-use super::{PATIENCE, Told, check_cap, key_of, look, put_account};
-use crate::load::client::{Address, Answered, Client};
+use super::{PATIENCE, Told, check_cap, check_held, key_of, look, put_account};
+use crate::load::client::{Address, Client};
 use crate::load::generator::{Generator, Stretch};
 use crate::load::request::{Draw, Length, Workload};
 use crate::load::values::Values;
@@ -90,7 +90,10 @@ pub(super) fn churn(
     bench.tell(label, Stage::Checking);
     match churn.ttl_ms {
         Some(ttl_ms) => check_expiry(bench, &mut client, &mut trial, churn.keys, ttl_ms)?,
-        None => check_contents(&mut client, &mut trial, churn, &values)?,
+        None => {
+            let (from, to) = churn.length.bounds();
+            check_held(&mut client, &mut trial, sample(churn.keys), from as usize..=to as usize, &values)?;
+        }
     }
     let expired = look(&mut client)?.expired.saturating_sub(start.expired);
     fact(&mut trial, "expired", expired);
@@ -129,25 +132,6 @@ fn watch<T>(address: &Address, work: impl FnOnce() -> T) -> (T, Watched) {
         over.store(true, Ordering::Relaxed);
         (done, watcher.join().unwrap_or_default())
     })
-}
-
-/// A sample of keys must hold a value of theirs of some length that was written, or be gone.
-fn check_contents(client: &mut Client, trial: &mut Trial, churn: &Churn, values: &Values) -> Result<(), End> {
-    let Length::Growing(from, to, _) = churn.length else { return Ok(()) };
-    let lengths = from.min(to) as usize..=from.max(to) as usize;
-    for index in sample(churn.keys) {
-        match client.call(&[b"GET", &key_of(index)])? {
-            Answered::Bulk(value) if lengths.contains(&value.len()) && values.is_right(index, &value) => {
-                trial.counts.hits += 1;
-            }
-            Answered::Null => trial.counts.misses += 1,
-            other => {
-                trial.counts.errors += 1;
-                invalidate(trial, format!("GET of key {index} was answered by {}", other.describe()));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// After their lifetime no key may be seen any more, collected or not.

@@ -5,7 +5,7 @@ use super::super::os_stat::{Account, Reading};
 use super::super::progress::Stage;
 use super::super::trial::{empty, fact, invalidate, put};
 use super::super::wire::{End, put_load, put_system, windows};
-use super::{PATIENCE, check_cap, key_of, look, put_account};
+use super::{PATIENCE, check_cap, check_held, key_of, look, put_account};
 use crate::load::client::{Answered, Client};
 use crate::load::generator::{Stretched, thread_cpu_ns};
 use crate::load::recorder::Recorder;
@@ -61,7 +61,9 @@ pub(super) fn fill(
     bench.tell(label, Stage::Checking);
     let survivors = survey(&mut client, keys)?;
     put_survival(&mut trial, &survivors);
-    check_last_values(&mut client, &mut trial, keys, value_bytes, &values)?;
+    let youngest = keys.saturating_sub(4).max(1)..=keys;
+    let length = value_bytes as usize;
+    check_held(&mut client, &mut trial, youngest, length..=length, &values)?;
     if bench.definition.info {
         oversize(&mut client, &mut trial, subject, phase.cap_bytes, oversize_bytes, &values)?;
         let grown = rss_bytes(target.pid) as f64 - target.rss_bytes_start as f64;
@@ -165,31 +167,6 @@ fn put_survival(trial: &mut Trial, present: &[bool]) {
         .map(|(index, here)| (index.to_string(), if here { "present" } else { "gone" }.into()))
         .collect();
     fact(trial, "early_keys", table);
-}
-
-/// The youngest keys must hold the values they were given.
-fn check_last_values(
-    client: &mut Client,
-    trial: &mut Trial,
-    keys: u64,
-    value_bytes: u32,
-    values: &Values,
-) -> Result<(), End> {
-    for index in keys.saturating_sub(4).max(1)..=keys {
-        match client.call(&[b"GET", &key_of(index)])? {
-            Answered::Bulk(value)
-                if value.len() == value_bytes as usize && values.is_right(index, &value) =>
-            {
-                trial.counts.hits += 1;
-            }
-            Answered::Null => trial.counts.misses += 1,
-            other => {
-                trial.counts.errors += 1;
-                invalidate(trial, format!("GET of key {index} was answered by {}", other.describe()));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Offers a value that cannot fit, and looks whether anything was evicted for it.

@@ -10,18 +10,20 @@ mod fill;
 use super::lab::Bench;
 use super::trial::{broken, invalidate, put};
 use super::wire::{End, nanoseconds};
-use crate::load::client::{Client, ClientError, info_field};
+use crate::load::client::{Answered, Client, ClientError, info_field};
 use crate::load::request::Length;
-use crate::load::values::{KEY_BYTES, write_key};
+use crate::load::values::{KEY_BYTES, Values, write_key};
 use crate::model::Trial;
 use crate::plan::{CapLoad, CapPhase};
 use crate::target::RunningTarget;
 use crate::target::memory::forget_rss_peak;
 use churn::{Churn, churn};
 use fill::{Fill, fill};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Measures the one cell of the step; nothing when told to stop.
 pub(crate) fn measure(bench: &mut Bench<'_>, target: &mut RunningTarget, phase: &CapPhase) -> Option<Trial> {
     let step = bench.step;
@@ -85,6 +87,29 @@ fn check_cap(trial: &mut Trial, accounted_bytes: u64, cap_bytes: u64) {
     if accounted_bytes > cap_bytes {
         invalidate(trial, format!("accounted for {accounted_bytes} bytes under a cap of {cap_bytes}"));
     }
+}
+
+/// Keys must hold a value of theirs of a length that was written, or be gone.
+fn check_held(
+    client: &mut Client,
+    trial: &mut Trial,
+    keys: impl Iterator<Item = u64>,
+    lengths: RangeInclusive<usize>,
+    values: &Values,
+) -> Result<(), End> {
+    for index in keys {
+        match client.call(&[b"GET", &key_of(index)])? {
+            Answered::Bulk(value) if lengths.contains(&value.len()) && values.is_right(index, &value) => {
+                trial.counts.hits += 1;
+            }
+            Answered::Null => trial.counts.misses += 1,
+            other => {
+                trial.counts.errors += 1;
+                invalidate(trial, format!("GET of key {index} was answered by {}", other.describe()));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn put_account(trial: &mut Trial, now: Told, start: Told, refusals: u64) {
