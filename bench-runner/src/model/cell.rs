@@ -337,7 +337,7 @@ pub struct ProcessFacts {
     pub cpus_allowed: String,
     /// CPUs the load generator may run on.
     pub generator_cpus: String,
-    /// Where CPU time came from: `cpuacct.usage`, `cpu.stat` or `schedstat`.
+    /// Where CPU time came from: `cpuacct.usage`, `cpu.stat` or `process clocks`.
     pub cpu_time_source: String,
     /// RSS when the process had given its first right answer, before any load, bytes.
     #[ts(type = "number")]

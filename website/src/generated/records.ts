@@ -672,7 +672,7 @@ export type ProcessFacts = {
    */
   generator_cpus: string,
   /**
-   * Where CPU time came from: `cpuacct.usage`, `cpu.stat` or `schedstat`.
+   * Where CPU time came from: `cpuacct.usage`, `cpu.stat` or `process clocks`.
    */
   cpu_time_source: string,
   /**
