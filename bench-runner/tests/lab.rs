@@ -61,6 +61,8 @@ fn step(target: &str, work: Work) -> Step {
         trial: 1,
         seed: 42,
         cap_bytes: None,
+        memory_limit_bytes: None,
+        variant: None,
         work,
     }
 }

@@ -115,6 +115,7 @@ impl Measure for FakeLab<'_> {
             }],
             histograms: Vec::new(),
             windows: Vec::new(),
+            open_loop: None,
             process: None,
             os: Some(OsStat { foreign_cpu_cores, ..OsStat::default() }),
             facts: BTreeMap::new(),

@@ -25,10 +25,14 @@ pub(super) enum ProfileFlag {
 pub(super) enum ModeFlag {
     /// A process
     Native,
+    /// A process under the limits that the containers have
+    NativeLimited,
     /// A container on the host's network
     ContainerHost,
     /// A container behind a published port
     ContainerPublished,
+    /// As container_published, under a seccomp profile that forbids io_uring
+    ContainerNoIoUring,
 }
 
 /// Which part of the catalogue.
@@ -71,6 +75,8 @@ impl SelectionArgs {
                     ModeFlag::Native => Mode::Native,
                     ModeFlag::ContainerHost => Mode::ContainerHost,
                     ModeFlag::ContainerPublished => Mode::ContainerPublished,
+                    ModeFlag::ContainerNoIoUring => Mode::ContainerNoIoUring,
+                    ModeFlag::NativeLimited => Mode::NativeLimited,
                 })
                 .collect(),
         }

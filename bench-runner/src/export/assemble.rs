@@ -262,7 +262,7 @@ fn role_rank(role: Option<Role>) -> u8 {
     match role {
         Some(Role::Subject) => 0,
         Some(Role::Rival) => 1,
-        Some(Role::Ceiling) => 2,
+        Some(Role::Ceiling | Role::Floor) => 2,
         None => 3,
     }
 }

@@ -39,6 +39,8 @@ fn step(position: u32, target: &str, mode: Mode, trial: u32) -> Step {
         trial,
         seed: 1,
         cap_bytes: None,
+        memory_limit_bytes: None,
+        variant: None,
         work: Work::Startup { cell: key, starts: 1 },
     }
 }
@@ -54,6 +56,7 @@ fn outcome(step: &Step, status: Status, startup_ms: f64) -> StepOutcome {
         values: vec![Value { metric: "startup_ms".into(), operation: None, value: startup_ms }],
         histograms: Vec::new(),
         windows: Vec::new(),
+        open_loop: None,
         process: None,
         os: None,
         facts: BTreeMap::new(),

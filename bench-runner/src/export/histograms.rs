@@ -139,6 +139,7 @@ mod tests {
             values: Vec::new(),
             histograms: vec![encode(operation, &histogram, 1, false).unwrap()],
             windows: Vec::new(),
+            open_loop: None,
             process: None,
             os: None,
             facts: BTreeMap::new(),

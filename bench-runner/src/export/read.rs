@@ -224,11 +224,11 @@ fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], wanted: &'static str) -
         return Err(ReadError::Kind { path: path.to_path_buf(), found: head.schema, wanted });
     }
     match head.schema_version {
-        SCHEMA_VERSION => serde_json::from_slice(bytes).map_err(shape),
+        // Version 2 only added fields that may be absent: a record of version 1 is one of version 2 without them.
+        1 | SCHEMA_VERSION => serde_json::from_slice(bytes).map_err(shape),
         newer if newer > SCHEMA_VERSION => {
             Err(ReadError::Newer { path: path.to_path_buf(), found: newer, known: SCHEMA_VERSION })
         }
-        // Version 1 is the first: there is nothing to migrate from yet.
         older => Err(ReadError::Unknown { path: path.to_path_buf(), found: older }),
     }
 }

@@ -4,7 +4,7 @@ use super::progress::{Progress, Stage};
 use super::trial::broken;
 use super::{memory_cap, startup, wire};
 use crate::load::client::{Answered, Client};
-use crate::model::{Mode, Placement, Role, Status, Trial};
+use crate::model::{Mode, Placement, Status, Trial};
 use crate::plan::{CellKey, Step, StepOutcome, Work};
 use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, cpu_time, start};
 use rustix::thread::CpuSet;
@@ -100,7 +100,7 @@ fn check_answers(definition: &Definition, target: &RunningTarget) -> Result<(), 
     client.expect_simple(&[b"SET", b"verify", b"plumb"], "OK").map_err(told)?;
     let got = client.call(&[b"GET", b"verify"]).map_err(told)?;
     let right = match &got {
-        Answered::Bulk(value) => definition.role == Role::Ceiling && value.len() == 5 || value == b"plumb",
+        Answered::Bulk(value) => definition.role.keeps_nothing() && value.len() == 5 || value == b"plumb",
         _ => false,
     };
     if !right {
@@ -110,7 +110,7 @@ fn check_answers(definition: &Definition, target: &RunningTarget) -> Result<(), 
         1 => {}
         other => return Err(format!("DEL of a key that was there was answered by {other}")),
     }
-    if definition.role != Role::Ceiling {
+    if !definition.role.keeps_nothing() {
         let gone = client.call(&[b"GET", b"verify"]).map_err(told)?;
         if gone != Answered::Null {
             return Err(format!("GET of a deleted key was answered by {}", gone.describe()));

@@ -25,6 +25,7 @@ pub(crate) fn empty(index: u32, position: u32) -> Trial {
         values: Vec::new(),
         histograms: Vec::new(),
         windows: Vec::new(),
+        open_loop: None,
         process: None,
         os: None,
         facts: BTreeMap::new(),

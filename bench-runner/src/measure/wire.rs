@@ -9,7 +9,7 @@ use crate::load::generator::{Generator, Stretch, Stretched};
 use crate::load::recorder::{Recorder, WINDOW_NS};
 use crate::load::request::{Draw, Length, Workload};
 use crate::load::values::Values;
-use crate::model::{Role, Status, Trial, Value, Window};
+use crate::model::{Status, Trial, Value, Window};
 use crate::plan::{Operation, WirePhase};
 use crate::target::RunningTarget;
 use crate::target::memory::forget_rss_peak;
@@ -95,7 +95,7 @@ impl Loaded {
             return Ok(());
         }
         let mut client = Client::connect(&target.address, LOAD_PATIENCE)?;
-        if bench.definition.role == Role::Ceiling {
+        if bench.definition.role.keeps_nothing() {
             // It keeps nothing, and answers GET by a value of the length that was set last.
             client.fill(0..1, phase.value_bytes, values)?;
         } else {
@@ -145,7 +145,7 @@ fn measure_phase(
         expiry_ms: None,
         pipeline: phase.pipeline,
         refusals_are_right: false,
-        shape_only: bench.definition.role == Role::Ceiling,
+        shape_only: bench.definition.role.keeps_nothing(),
     };
     if phase.warmup_s > 0.0 {
         bench.tell(label, Stage::WarmingUp);
@@ -317,6 +317,7 @@ pub(crate) fn windows(load: &Stretched, offset_ns: u64) -> impl Iterator<Item = 
             start_ms: (offset_ns + start_ns) as f64 / 1e6,
             length_ms: length_ns as f64 / 1e6,
             operations: *operations,
+            ..Window::default()
         }
     })
 }

@@ -13,10 +13,17 @@ use ts_rs::TS;
 pub enum Mode {
     /// A process started by the runner.
     Native,
+    /// A process in a cgroup with the limits that the containers have: 1 CPU and 2 GiB, unless the cell
+    /// says another memory limit.
+    NativeLimited,
     /// A container on the host's network, 1 CPU and 2 GiB.
     ContainerHost,
     /// A container behind a published port, 1 CPU and 2 GiB.
     ContainerPublished,
+    /// As [`Mode::ContainerPublished`], under a seccomp profile that forbids io_uring.
+    ContainerNoIoUring,
+    /// A server that was already running: only its address is known.
+    External,
 }
 
 /// Which CPUs the target and the load generator were given.
@@ -75,7 +82,8 @@ pub enum Spread {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Axes {
-    /// `set`, `get`, `del`, `mixed`, `fill`, `overwrite`, `oversize`, `ttl_churn`, `start`.
+    /// `set`, `get`, `del`, `mixed`, `peak`, `knee`, `fill`, `overwrite`, `ttl_churn`, `trace`, `expire`,
+    /// `start`; of an embedded engine `load`, `read_random`, `scan` …
     pub operation: String,
     /// Connections.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,6 +109,58 @@ pub struct Axes {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub requests: Option<u64>,
+    /// Keys or records in the store, where that is an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub keys: Option<u64>,
+    /// How keys are drawn, where not uniformly: `zipf`, `latest`, `sequential`, `hot` (one single key).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub distribution: Option<String>,
+    /// Open loop: how intended starts are spaced, `fixed` or `poisson`. Absent: closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub arrival: Option<String>,
+    /// Open loop: offered rate, percent of the closed-loop peak that this trial measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub rate_percent: Option<u32>,
+    /// Open loop: offered rate, requests per second, the same for every target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub rate_per_second: Option<u64>,
+    /// Lifetime of what is written, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub ttl_ms: Option<u64>,
+    /// Memory limit of the target's cgroup or container, where that is an axis, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub memory_limit_bytes: Option<u64>,
+    /// Protocol spoken, where not the target's usual one: `resp3`, `http`, `memcached`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub protocol: Option<String>,
+    /// What carries the bytes, where not TCP: `unix`, `tls`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub transport: Option<String>,
+    /// `new`: every request on a connection of its own. Absent: connections are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub connections: Option<String>,
+    /// The one switch that differs from the same cell without it: `allocator=mimalloc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub variant: Option<String>,
+    /// The load generator, where it is somebody else's: `redis-benchmark`, `wrk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub client_program: Option<String>,
+    /// Cache given to an embedded engine, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub cache_bytes: Option<u64>,
 }
 
 /// One target in one mode at one point of the axes.
@@ -212,6 +272,10 @@ pub struct Trial {
     pub histograms: Vec<Histogram>,
     /// One-second windows.
     pub windows: Vec<Window>,
+    /// What was offered and what came of it. Absent: closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub open_loop: Option<OpenLoop>,
     /// The process that was measured. Absent when none came up.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -224,6 +288,33 @@ pub struct Trial {
     #[serde(default)]
     #[ts(type = "Record<string, unknown>")]
     pub facts: BTreeMap<String, serde_json::Value>,
+}
+
+/// An open loop: requests start when they are due, not when the one before was answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct OpenLoop {
+    /// How intended starts are spaced: `fixed` or `poisson`.
+    pub arrival: String,
+    /// Requests per second that were meant to start.
+    pub offered_per_second: f64,
+    /// Requests per second that were answered.
+    pub achieved_per_second: f64,
+    /// Requests that were due while measuring.
+    #[ts(type = "number")]
+    pub due: u64,
+    /// Of them, those never sent because the bound on requests in flight was reached.
+    #[ts(type = "number")]
+    pub skipped: u64,
+    /// The bound on requests in flight.
+    #[ts(type = "number")]
+    pub in_flight_bound: u64,
+    /// Most requests in flight at one time.
+    #[ts(type = "number")]
+    pub in_flight_max: u64,
+    /// Latest send after its intended start, ns: how late the generator itself was.
+    #[ts(type = "number")]
+    pub send_delay_ns_max: u64,
 }
 
 /// Replies by outcome.
@@ -285,7 +376,7 @@ pub struct Histogram {
 }
 
 /// One second (or the rest of one) of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
     /// Start since the beginning of the measurement, ms.
@@ -295,6 +386,22 @@ pub struct Window {
     /// Replies in it.
     #[ts(type = "number")]
     pub operations: u64,
+    /// Median response time of the replies in it, ns. Absent in short runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub latency_ns_p50: Option<u64>,
+    /// 99th percentile of the replies in it, ns. Absent in short runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub latency_ns_p99: Option<u64>,
+    /// CPU time of the target within it, ns. Absent in short runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub server_cpu_ns: Option<u64>,
+    /// RSS of the target at its end, bytes. Absent in short runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub rss_bytes: Option<u64>,
 }
 
 /// The process that was measured, as read back from the kernel.
@@ -386,7 +493,9 @@ pub struct OsStat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
-    /// `overhead` (ours in another mode against ours native) or `rival` (ours against a rival).
+    /// `overhead` (ours in another mode against ours native), `rival` (ours against a rival), `floor` (a
+    /// target against the floor of the machine), `variant` (the switch against without it), `adjacent` (more
+    /// clients against the next fewer), `stability` (the longer request count against the shorter).
     pub kind: String,
     /// The metric.
     pub metric: String,

@@ -30,13 +30,24 @@ pub const METRICS: &[Metric] = &[
     metric("latency_ns_p95", "ns", Lower, false),
     metric("latency_ns_p99", "ns", Lower, true),
     metric("latency_ns_p999", "ns", Lower, false),
+    metric("latency_ns_p9999", "ns", Lower, false),
     metric("latency_ns_max", "ns", Lower, false),
+    metric("knee_per_second", "1/s", Higher, true),
+    metric("offered_per_second", "1/s", Neutral, false),
+    metric("achieved_per_second", "1/s", Higher, false),
+    metric("skipped_share", "ratio", Lower, false),
     metric("server_cpu_ns_per_op", "ns", Lower, true),
     metric("generator_busy", "ratio", Neutral, false),
     metric("connect_ms", "ms", Lower, false),
     metric("bytes_per_second", "bytes/s", Higher, false),
     metric("rss_bytes_peak", "bytes", Lower, true),
     metric("rss_bytes_growth", "bytes", Lower, true),
+    metric("rss_bytes_per_key", "bytes", Lower, true),
+    metric("accounted_bytes_per_key", "bytes", Lower, false),
+    metric("hit_ratio", "ratio", Higher, true),
+    metric("hit_ratio_exact_lru", "ratio", Neutral, false),
+    metric("drift_ratio", "ratio", Neutral, false),
+    metric("disk_bytes", "bytes", Lower, true),
     metric("cap_bytes", "bytes", Neutral, false),
     metric("accounted_bytes", "bytes", Neutral, false),
     metric("evictions", "count", Neutral, false),
@@ -99,7 +110,7 @@ mod tests {
         for (place, known) in METRICS.iter().enumerate() {
             assert_eq!(describe(known.name), (known.unit, known.direction, place));
         }
-        assert_eq!(describe("latency_ns_p9999"), ("ns", Neutral, METRICS.len()));
+        assert_eq!(describe("latency_ns_p99999"), ("ns", Neutral, METRICS.len()));
         assert_eq!(describe("surprises"), ("count", Neutral, METRICS.len()));
     }
 }

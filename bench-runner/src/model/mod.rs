@@ -18,7 +18,7 @@ pub use run::*;
 pub use source::*;
 
 /// Version of the JSON records written by this build; older ones are migrated on reading.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 /// `schema` of `run.json`.
 pub const RUN_SCHEMA: &str = "plumbkv.run";
 /// `schema` of `<scenario>.json`.

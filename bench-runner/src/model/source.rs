@@ -36,6 +36,17 @@ pub enum Role {
     Rival,
     /// A server that does nothing: shows the generator's ceiling.
     Ceiling,
+    /// A server that reads each request whole and answers a constant: the floor of the machine, below which
+    /// no server of that shape can be.
+    Floor,
+}
+
+impl Role {
+    /// Whether such a target keeps nothing of what it is sent, so that replies are judged by shape alone.
+    #[must_use]
+    pub fn keeps_nothing(self) -> bool {
+        matches!(self, Self::Ceiling | Self::Floor)
+    }
 }
 
 /// A server that was measured.

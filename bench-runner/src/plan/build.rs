@@ -76,6 +76,8 @@ pub fn build(request: &Request<'_>) -> Plan {
                     trial,
                     seed,
                     cap_bytes: unit.cap_bytes,
+                    memory_limit_bytes: None,
+                    variant: None,
                     work: rotated(&unit.work, trial, trials),
                 });
             }

@@ -97,6 +97,7 @@ fn phases(load: &Load, who: Who<'_>, placement: Placement) -> Vec<WirePhase> {
                             set_percent,
                             cap_bytes: None,
                             requests: exact_operations,
+                            ..Axes::default()
                         };
                         let label = wire_label(&axes);
                         phases.push(WirePhase {
@@ -270,15 +271,26 @@ fn bytes(value: u64) -> String {
 }
 
 /// Every mode, in the order of a ladder that changes one thing a step.
-pub const MODES: [Mode; 3] = [Mode::Native, Mode::ContainerHost, Mode::ContainerPublished];
+/// [`Mode::External`] is no step of it and comes last.
+pub const MODES: [Mode; 6] = [
+    Mode::Native,
+    Mode::NativeLimited,
+    Mode::ContainerHost,
+    Mode::ContainerPublished,
+    Mode::ContainerNoIoUring,
+    Mode::External,
+];
 
 /// The spelling of a mode in keys, records and on the command line.
 #[must_use]
 pub fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Native => "native",
+        Mode::NativeLimited => "native_limited",
         Mode::ContainerHost => "container_host",
         Mode::ContainerPublished => "container_published",
+        Mode::ContainerNoIoUring => "container_no_io_uring",
+        Mode::External => "external",
     }
 }
 

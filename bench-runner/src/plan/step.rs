@@ -25,6 +25,12 @@ pub struct Step {
     pub seed: u64,
     /// Memory cap given to the target (`{memory_limit}` in its arguments), bytes. None: its default.
     pub cap_bytes: Option<u64>,
+    /// Memory limit of the cgroup or container the target runs in, bytes. None: 2 GiB where the mode limits.
+    #[serde(default)]
+    pub memory_limit_bytes: Option<u64>,
+    /// The one switch that differs from the target as it stands in the catalogue: a key of its `variants`.
+    #[serde(default)]
+    pub variant: Option<String>,
     /// What is done.
     pub work: Work,
 }

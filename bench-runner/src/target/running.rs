@@ -155,6 +155,9 @@ fn start_once(
                 runtime.start(&request).map_err(|reason| format!("{key} did not start: {reason}"))?;
             Kind::Container(started)
         }
+        Mode::NativeLimited | Mode::ContainerNoIoUring | Mode::External => {
+            return Err(format!("{key} cannot be started in mode {mode:?}"));
+        }
     };
     let address = Address { socket: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), password };
     wait_until_ready(key, &mut kind, &address, begin)?;

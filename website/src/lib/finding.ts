@@ -110,6 +110,9 @@ const WHERE: Record<Mode, string> = {
   native: '',
   container_host: 'in a container on the host network',
   container_published: 'in a container behind a published port',
+  native_limited: 'under the limits of a container',
+  container_no_io_uring: 'in a container without io_uring',
+  external: 'started by somebody else',
 };
 
 /** `84.1 k ops/s (83.0–85.2)`; of one trial no spread is known. */

@@ -56,6 +56,9 @@ export const MODE_LABELS: Record<Mode, string> = {
   native: 'native',
   container_host: 'container, host network',
   container_published: 'container, published port',
+  native_limited: 'native, same limits',
+  container_no_io_uring: 'container, io_uring forbidden',
+  external: 'already running',
 };
 
 export const PLACEMENT_LABELS: Record<Placement, string> = {

@@ -1,0 +1,1 @@
+//! The protocol between `bench-runner` and a program that drives one embedded engine.

@@ -1,0 +1,2 @@
+//! A constant answer from axum.
+fn main() {}

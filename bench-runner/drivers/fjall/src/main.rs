@@ -1,0 +1,2 @@
+//! Drives fjall with a workload of `bench-runner`.
+fn main() {}

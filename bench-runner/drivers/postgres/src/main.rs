@@ -1,0 +1,2 @@
+//! Drives postgres with a workload of `bench-runner`.
+fn main() {}

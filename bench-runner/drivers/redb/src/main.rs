@@ -1,0 +1,2 @@
+//! Drives redb with a workload of `bench-runner`.
+fn main() {}

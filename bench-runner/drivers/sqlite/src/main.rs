@@ -1,0 +1,2 @@
+//! Drives sqlite with a workload of `bench-runner`.
+fn main() {}
