@@ -2,10 +2,10 @@
 
 use super::progress::{Progress, Stage};
 use super::trial::broken;
-use super::{memory_cap, startup, wire};
+use super::{embedded, memory_cap, startup, wire};
 use crate::load::client::{Answered, Client};
 use crate::model::{Mode, Placement, Status, Trial};
-use crate::plan::{CellKey, Step, StepOutcome, Work};
+use crate::plan::{Step, StepOutcome, Work};
 use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, cpu_time, start};
 use rustix::thread::CpuSet;
 use std::sync::Arc;
@@ -128,6 +128,10 @@ impl Bench<'_> {
                 .map(|trial| (cell.key.clone(), trial))
                 .collect();
         }
+        if let Work::Embedded { phase } = &step.work {
+            let trial = embedded::measure(self, phase);
+            return trial.into_iter().map(|trial| (phase.cell.key.clone(), trial)).collect();
+        }
         self.tell("", Stage::Starting);
         let mut target = match self.start() {
             Ok(target) => target,
@@ -140,7 +144,7 @@ impl Bench<'_> {
                 .into_iter()
                 .map(|trial| (phase.cell.key.clone(), trial))
                 .collect(),
-            Work::Startup { .. } => Vec::new(),
+            Work::Startup { .. } | Work::Embedded { .. } => Vec::new(),
         };
         self.tell("", Stage::Stopping);
         target.stop();
@@ -177,19 +181,12 @@ impl Bench<'_> {
 
 /// The same end for the cells from `first` on.
 pub(crate) fn fail_all(step: &Step, first: usize, status: Status, reason: &str) -> Vec<(String, Trial)> {
-    cells(step)
+    step.work
+        .cells()
         .into_iter()
         .skip(first)
         .map(|cell| (cell.key.clone(), broken(step.trial, step.position, status, reason.to_owned())))
         .collect()
-}
-
-fn cells(step: &Step) -> Vec<&CellKey> {
-    match &step.work {
-        Work::Wire { phases } => phases.iter().map(|phase| &phase.cell).collect(),
-        Work::MemoryCap { phase } => vec![&phase.cell],
-        Work::Startup { cell, .. } => vec![cell],
-    }
 }
 
 /// Holds the calling thread, and the threads and programs it starts, on one CPU while it lives.

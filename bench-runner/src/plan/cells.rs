@@ -1,5 +1,6 @@
 //! Which cells does a scenario have for one target in one mode? Every combination of each section's axes.
 
+use super::embedded::embedded_units;
 use super::step::{CapLoad, CapPhase, CellKey, Operation, WirePhase, Work};
 use crate::model::{Axes, Mode, Placement, Profile};
 use crate::scenario::{Cap, Kind, Load, LoadOperation, PlacementChoice, Rules, Scenario, Written};
@@ -26,7 +27,12 @@ pub(super) fn units(
     let definition = scenario.definition();
     let who = Who { target, mode, profile };
     match definition.kind {
-        Kind::Wire => wire_units(&definition.load, who, pinned),
+        Kind::Wire => {
+            let mut units = wire_units(&definition.load, who, pinned);
+            units.extend(embedded_units(&definition.embedded, who, pinned));
+            units
+        }
+        Kind::Embedded => embedded_units(&definition.embedded, who, pinned),
         Kind::MemoryCap => definition
             .cap
             .iter()
@@ -48,14 +54,14 @@ pub(super) fn units(
 }
 
 #[derive(Clone, Copy)]
-struct Who<'a> {
-    target: &'a str,
-    mode: Mode,
-    profile: Profile,
+pub(super) struct Who<'a> {
+    pub(super) target: &'a str,
+    pub(super) mode: Mode,
+    pub(super) profile: Profile,
 }
 
 impl Who<'_> {
-    fn unit(self, placement: Placement, cap_bytes: Option<u64>, work: Work) -> Unit {
+    pub(super) fn unit(self, placement: Placement, cap_bytes: Option<u64>, work: Work) -> Unit {
         Unit { target: self.target.to_owned(), mode: self.mode, placement, cap_bytes, work }
     }
 }
@@ -191,7 +197,7 @@ fn cap_unit(cap: &Cap, who: Who<'_>, pinned: bool) -> Option<Unit> {
     Some(who.unit(placement, Some(cap.cap_bytes), Work::MemoryCap { phase }))
 }
 
-fn placement(choice: PlacementChoice, pinned: bool) -> Placement {
+pub(super) fn placement(choice: PlacementChoice, pinned: bool) -> Placement {
     match (pinned, choice) {
         (false, _) => Placement::Unpinned,
         (true, PlacementChoice::Apart) => Placement::Apart,
@@ -200,8 +206,13 @@ fn placement(choice: PlacementChoice, pinned: bool) -> Placement {
 }
 
 fn cell(who: Who<'_>, placement: Placement, axes: Axes, label: String) -> CellKey {
-    let key =
-        format!("{}/{}/{}/{}", who.target, mode_name(who.mode), placement_name(placement), point(&axes));
+    let point = point(&axes);
+    cell_at(who, placement, &point, axes, label)
+}
+
+/// A cell whose place on the axes is spelled `point`.
+pub(super) fn cell_at(who: Who<'_>, placement: Placement, point: &str, axes: Axes, label: String) -> CellKey {
+    let key = format!("{}/{}/{}/{point}", who.target, mode_name(who.mode), placement_name(placement));
     CellKey { key, label, axes }
 }
 
@@ -254,7 +265,7 @@ fn lowest_terms(a: u32, b: u32) -> (u32, u32) {
     (a / x.max(1), b / x.max(1))
 }
 
-fn thousands(value: u64) -> String {
+pub(super) fn thousands(value: u64) -> String {
     match value {
         v if v >= 1_000_000 && v % 1_000_000 == 0 => format!("{}M", v / 1_000_000),
         v if v >= 1_000 && v % 1_000 == 0 => format!("{}k", v / 1_000),
@@ -262,7 +273,7 @@ fn thousands(value: u64) -> String {
     }
 }
 
-fn bytes(value: u64) -> String {
+pub(super) fn bytes(value: u64) -> String {
     match value {
         v if v >= 1 << 20 && v % (1 << 20) == 0 => format!("{} MiB", v >> 20),
         v if v >= 1 << 10 && v % (1 << 10) == 0 => format!("{} KiB", v >> 10),

@@ -5,6 +5,7 @@
 
 use super::step::{CapLoad, Operation, Step, WirePhase, Work};
 use crate::model::Mode;
+use plumbkv_bench_driver::protocol::{Phase, Records};
 
 /// Start, probing and end of a process, seconds.
 const NATIVE_PROCESS_S: f64 = 0.3;
@@ -20,6 +21,8 @@ const ONE_AT_A_TIME: f64 = 12_000.0;
 const MANY: f64 = 60_000.0;
 /// Requests per second with many in flight, as in preloading.
 const PIPELINED: f64 = 500_000.0;
+/// Records per second that an embedded engine writes.
+const RECORDS_WRITTEN: f64 = 150_000.0;
 /// Connecting one client, seconds.
 const CONNECT_S: f64 = 0.000_1;
 /// Reading the counters before and after a cell, seconds.
@@ -45,6 +48,10 @@ pub fn step_seconds(step: &Step) -> f64 {
         Work::Startup { starts, .. } => {
             f64::from(*starts) * if native { NATIVE_START_S } else { CONTAINER_START_S }
         }
+        Work::Embedded { phase } => {
+            let all = phase.before.iter().chain([&phase.measured]);
+            process + all.map(|each| driver_seconds(each, &phase.records)).sum::<f64>()
+        }
     }
 }
 
@@ -57,6 +64,17 @@ pub fn remaining_seconds(remaining_estimated: f64, done_estimated: f64, done_act
         return remaining_estimated;
     }
     remaining_estimated * (done_actual / done_estimated).clamp(0.2, 5.0)
+}
+
+fn driver_seconds(phase: &Phase, records: &Records) -> f64 {
+    match phase {
+        Phase::Load { .. } => records.count as f64 / RECORDS_WRITTEN,
+        Phase::ReadRandom { until, .. }
+        | Phase::ReadOrdered { until }
+        | Phase::Scan { until, .. }
+        | Phase::Write { until, .. }
+        | Phase::Mixed { until, .. } => until.seconds.max(until.operations as f64 / ONE_AT_A_TIME),
+    }
 }
 
 fn phase_seconds(phase: &WirePhase) -> f64 {

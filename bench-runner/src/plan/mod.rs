@@ -3,6 +3,7 @@
 mod build;
 mod cells;
 mod cost;
+mod embedded;
 mod order;
 mod step;
 

@@ -4,6 +4,7 @@
 //! yields one trial per cell, with a status and a reason: there is never a gap.
 
 use crate::model::{Axes, Mode, Placement, Trial};
+use plumbkv_bench_driver::protocol::{Phase, Records, SyncMode};
 use serde::{Deserialize, Serialize};
 
 /// One fresh target process (or container), and what is measured on it.
@@ -56,6 +57,11 @@ pub enum Work {
         /// Starts in this trial; each is a process of its own.
         starts: u32,
     },
+    /// A driver program: an embedded engine, or the client of a server with a protocol of its own.
+    Embedded {
+        /// The one cell of this step.
+        phase: EmbeddedPhase,
+    },
 }
 
 impl Work {
@@ -66,6 +72,7 @@ impl Work {
             Self::Wire { phases } => phases.iter().map(|phase| &phase.cell).collect(),
             Self::MemoryCap { phase } => vec![&phase.cell],
             Self::Startup { cell, .. } => vec![cell],
+            Self::Embedded { phase } => vec![&phase.cell],
         }
     }
 }
@@ -106,6 +113,25 @@ pub struct WirePhase {
     /// It stops at exactly this many operations where the count is an axis.
     pub exact_operations: Option<u64>,
     /// It is a `timeout` after this many seconds.
+    pub timeout_s: f64,
+}
+
+/// One cell of a driver program: its own process, its own empty store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EmbeddedPhase {
+    /// Which cell it is.
+    pub cell: CellKey,
+    /// Cache given to the engine, bytes; none: its default.
+    pub cache_bytes: Option<u64>,
+    /// When writes are forced to the device.
+    pub sync: SyncMode,
+    /// What the store holds.
+    pub records: Records,
+    /// Done before, not counted: loading and warming up.
+    pub before: Vec<Phase>,
+    /// What is measured.
+    pub measured: Phase,
+    /// It is a `timeout` after this many seconds, for each phase.
     pub timeout_s: f64,
 }
 

@@ -1,6 +1,7 @@
 //! Does a definition make sense? Turns the text shape into a [`Scenario`], or says every fault at once.
 
 use super::definition::{Definition, Kind, Load, LoadOperation, PerProfile};
+use super::embedded::{Embedded, EmbeddedOperation};
 use super::strict::{self, StrictError};
 use crate::model::{Mode, Profile};
 use std::collections::HashSet;
@@ -13,6 +14,10 @@ const CLIENTS_MAX: u32 = 10_000;
 const PIPELINE_MAX: u32 = 1_024;
 /// Largest value a load writes, bytes.
 const VALUE_MAX: u32 = 64 << 20;
+/// Most records of an embedded engine: a driver keeps none of them, its disk does.
+const RECORDS_MAX: u64 = 1_000_000_000;
+/// Threads of a driver.
+const THREADS_MAX: u32 = 1_000;
 /// Largest key space: keys carry twelve digits.
 const KEYS_MAX: u64 = 999_999_999_999;
 
@@ -139,6 +144,9 @@ fn faults(file: &str, definition: &Definition) -> Vec<String> {
             per_profile(faults, "starts", &start.starts, 1, 1_000);
         });
     }
+    for (index, embedded) in definition.embedded.iter().enumerate() {
+        faults.within(format!("embedded {}", index + 1), |faults| check_embedded(faults, embedded));
+    }
     faults.0
 }
 
@@ -162,6 +170,7 @@ fn targets(faults: &mut Faults, definition: &Definition) {
     let narrowed = definition.load.iter().map(Load::only);
     let narrowed = narrowed.chain(definition.cap.iter().map(super::definition::Cap::only));
     let narrowed = narrowed.chain(definition.start.iter().map(super::definition::Start::only));
+    let narrowed = narrowed.chain(definition.embedded.iter().map(Embedded::only));
     for key in narrowed.filter_map(|only| only.targets).flatten() {
         faults.unless(known.contains(&key.as_str()), || {
             format!("`targets` names `{key}`, which takes no part; {}", strict::advice(key, &known))
@@ -174,12 +183,14 @@ fn sections(faults: &mut Faults, definition: &Definition) {
         (Kind::Wire, "load", definition.load.len()),
         (Kind::MemoryCap, "cap", definition.cap.len()),
         (Kind::Startup, "start", definition.start.len()),
+        (Kind::Embedded, "embedded", definition.embedded.len()),
     ];
     for (kind, section, count) in counts {
         let name = definition.kind.name();
         if kind == definition.kind {
             faults.unless(count > 0, || format!("kind `{name}` needs at least one [[{section}]]"));
-        } else {
+        } else if (definition.kind, kind) != (Kind::Wire, Kind::Embedded) {
+            // The same question may be put to servers and, in tables of their own, to embedded engines.
             faults.unless(count == 0, || format!("kind `{name}` takes no [[{section}]]"));
         }
     }
@@ -230,6 +241,38 @@ fn check_cap(faults: &mut Faults, cap: &super::definition::Cap) {
         faults.unless(churn.ttl_ms >= 1, || "ttl_churn.ttl_ms must be at least 1".to_owned());
         per_profile(faults, "ttl_churn.seconds", &churn.seconds, 0.05, 600.0);
     }
+}
+
+fn check_embedded(faults: &mut Faults, embedded: &Embedded) {
+    per_profile(faults, "records", &embedded.records, 1, RECORDS_MAX);
+    list(faults, "value_bytes", &embedded.value_bytes, 1, VALUE_MAX);
+    list(faults, "clients", &embedded.clients, 1, THREADS_MAX);
+    between(faults, "batch", embedded.batch, 1, 100_000);
+    let optional = |faults: &mut Faults, name: &str, given: usize, wanted: bool| {
+        let operation = embedded.operation.name();
+        match (given > 0, wanted) {
+            (false, true) => faults.0.push(format!("operation \"{operation}\" needs {name}")),
+            (true, false) => faults.0.push(format!("operation \"{operation}\" takes no {name}")),
+            _ => {}
+        }
+    };
+    let operation = embedded.operation;
+    optional(faults, "order", embedded.order.len(), operation.has_order());
+    optional(faults, "distribution", embedded.distribution.len(), operation.has_distribution());
+    let mixed = operation == EmbeddedOperation::Mixed;
+    optional(faults, "set_percent", embedded.set_percent.len(), mixed);
+    if mixed && !embedded.set_percent.is_empty() {
+        list(faults, "set_percent", &embedded.set_percent, 1, 99);
+    }
+    let scan = operation == EmbeddedOperation::Scan;
+    optional(faults, "scan_records", embedded.scan_records.len(), scan);
+    if !embedded.cache_bytes.is_empty() {
+        list(faults, "cache_bytes", &embedded.cache_bytes, 0, 1 << 40);
+    }
+    let several = embedded.clients.iter().any(|clients| *clients > 1);
+    faults.unless(!several || operation.reads_only(), || {
+        "clients above 1 belong to operation \"read_random\" or \"get\"".to_owned()
+    });
 }
 
 /// Faults found so far.

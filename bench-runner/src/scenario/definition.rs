@@ -1,5 +1,6 @@
 //! What may stand in a scenario file? The text shape, exactly as TOML gives it, before any check.
 
+use super::embedded::Embedded;
 use crate::model::{Mode, Profile};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,9 @@ pub struct Definition {
     /// Kind `startup`: how many starts.
     #[serde(default)]
     pub start: Vec<Start>,
+    /// Kind `embedded`, and besides loads kind `wire`: work of a driver program.
+    #[serde(default)]
+    pub embedded: Vec<Embedded>,
 }
 
 /// Which of the runner's ways of measuring a scenario takes.
@@ -48,6 +52,8 @@ pub enum Kind {
     MemoryCap,
     /// Time to the first right answer.
     Startup,
+    /// Engines linked into a driver program.
+    Embedded,
 }
 
 impl Kind {
@@ -58,6 +64,7 @@ impl Kind {
             Self::Wire => "wire",
             Self::MemoryCap => "memory_cap",
             Self::Startup => "startup",
+            Self::Embedded => "embedded",
         }
     }
 }
@@ -111,7 +118,7 @@ macro_rules! has_only {
         }
     )*};
 }
-has_only!(Load, Cap, Start);
+has_only!(Load, Cap, Start, Embedded);
 
 /// A closed-loop load: every combination of its lists is a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

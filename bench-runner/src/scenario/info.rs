@@ -21,6 +21,7 @@ pub fn info(scenario: &Scenario, profile: Profile) -> ScenarioInfo {
         ("load", json(&definition.load)),
         ("cap", json(&definition.cap)),
         ("start", json(&definition.start)),
+        ("embedded", json(&definition.embedded)),
     ] {
         let Value::Array(sections) = sections else { continue };
         let kept: Vec<Value> = sections.into_iter().filter_map(|section| resolve(section, profile)).collect();

@@ -4,6 +4,7 @@
 
 mod check;
 mod definition;
+mod embedded;
 mod info;
 mod profile;
 pub mod strict;
@@ -13,6 +14,7 @@ pub use definition::{
     Cap, Definition, Fill, Kind, Load, LoadOperation, Only, Overwrite, PerProfile, PlacementChoice, Start,
     TargetUse, TtlChurn, Written,
 };
+pub use embedded::{Embedded, EmbeddedOperation};
 pub use info::info;
 pub use profile::{PROFILES, Rules, profile_name};
 

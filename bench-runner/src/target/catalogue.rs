@@ -32,7 +32,8 @@ pub struct Definition {
     pub transport: String,
     /// `volatile` or `durable`.
     pub durability: String,
-    /// A path, a name on `PATH`, `{server_binary}` or `{runner_binary}`.
+    /// A path, a name on `PATH`, `{server_binary}`, `{runner_binary}`, or `{drivers_dir}/NAME`: the folder of the
+    /// runner itself, where `make drivers` puts them.
     pub binary: String,
     /// What to do where it is not found.
     #[serde(default)]

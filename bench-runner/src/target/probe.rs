@@ -117,6 +117,10 @@ pub fn locate(definition: &Definition, chosen: Option<&Path>, setup: &Setup) -> 
         (Some(path), _) => path.to_owned(),
         (None, "{server_binary}") => setup.server_binary.clone(),
         (None, "{runner_binary}") => setup.runner_binary.clone(),
+        (None, name) if name.starts_with("{drivers_dir}/") => {
+            let folder = setup.runner_binary.parent().unwrap_or(Path::new("."));
+            folder.join(name.trim_start_matches("{drivers_dir}/"))
+        }
         (None, name) if name.contains('/') => PathBuf::from(name),
         (None, name) => {
             let folders = std::env::var_os("PATH").unwrap_or_default();

@@ -1,0 +1,130 @@
+//! Which bytes is a key, and which bytes must its value have?
+//!
+//! A value follows from the index of its key, its length and the seed, so that every reply can be checked
+//! over its whole length without the generator keeping a copy per key: eight bytes that name the key, then a
+//! slice of a pool of random bytes. Values do not compress unless that is asked for, and the value of one key is
+//! never right for another. A longer value of a key begins with the shorter one.
+
+/// Length of every key: `key:` and twelve digits.
+pub const KEY_BYTES: usize = 16;
+
+/// Offsets into the pool: a power of two, so that consecutive keys are spread by a multiplication and a mask.
+const SPREAD: usize = 1 << 20;
+const STAMP_BYTES: usize = 8;
+/// Length of a run of noise, and of the run of one byte that follows it, in values that half compress.
+const RUN_BYTES: usize = 16;
+
+/// Writes key number `index` into `out`.
+pub fn write_key(index: u64, out: &mut [u8; KEY_BYTES]) {
+    out[..4].copy_from_slice(b"key:");
+    write_digits(index, &mut out[4..]);
+}
+
+/// Writes `index` in decimal, right-aligned with leading zeros, into `out`.
+pub fn write_digits(mut index: u64, out: &mut [u8]) {
+    for digit in out.iter_mut().rev() {
+        *digit = b'0' + (index % 10) as u8;
+        index /= 10;
+    }
+}
+
+/// The values of one run of load.
+#[derive(Debug, Clone)]
+pub struct Values {
+    seed: u64,
+    pool: Vec<u8>,
+}
+
+impl Values {
+    /// Values of up to `longest` bytes.
+    #[must_use]
+    pub fn new(seed: u64, longest: usize) -> Self {
+        let mut pool = vec![0; SPREAD + longest];
+        fastrand::Rng::with_seed(seed).fill(&mut pool);
+        Self { seed, pool }
+    }
+
+    /// As [`Values::new`], with every second run of sixteen bytes all the same: a compressor takes about half away.
+    #[must_use]
+    pub fn half_compressible(seed: u64, longest: usize) -> Self {
+        let mut values = Self::new(seed, longest);
+        for run in values.pool.chunks_mut(RUN_BYTES).skip(1).step_by(2) {
+            run.fill(b'.');
+        }
+        values
+    }
+
+    fn stamp(&self, index: u64) -> [u8; STAMP_BYTES] {
+        // The finaliser of splitmix64 is a bijection: two keys never share a stamp.
+        let mut mixed = index ^ self.seed;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)).to_le_bytes()
+    }
+
+    fn slice(&self, index: u64, length: usize) -> &[u8] {
+        let start = (index.wrapping_mul(0x9e37_79b1) as usize) & (SPREAD - 1);
+        &self.pool[start..start + length]
+    }
+
+    /// Writes the value of key `index` over the whole of `out`, which must not be longer than `longest`.
+    pub fn write(&self, index: u64, out: &mut [u8]) {
+        out.copy_from_slice(self.slice(index, out.len()));
+        let stamped = out.len().min(STAMP_BYTES);
+        out[..stamped].copy_from_slice(&self.stamp(index)[..stamped]);
+    }
+
+    /// Whether `value` is the value of key `index` at its length. Looks at every byte.
+    #[must_use]
+    pub fn is_right(&self, index: u64, value: &[u8]) -> bool {
+        if value.len() > self.pool.len() - SPREAD {
+            return false;
+        }
+        let stamped = value.len().min(STAMP_BYTES);
+        value[..stamped] == self.stamp(index)[..stamped]
+            && value[stamped..] == self.slice(index, value.len())[stamped..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn keys_have_sixteen_bytes_and_twelve_digits() {
+        let mut key = [0; KEY_BYTES];
+        write_key(1_234, &mut key);
+        assert_eq!(&key, b"key:000000001234");
+    }
+
+    #[test]
+    fn half_of_a_compressible_value_is_one_byte() {
+        let values = Values::half_compressible(7, 4_096);
+        let mut value = vec![0; 4_096];
+        values.write(3, &mut value);
+        let same = value.iter().filter(|byte| **byte == b'.').count();
+        assert!((2_000..2_200).contains(&same), "{same}");
+        assert!(values.is_right(3, &value) && !Values::new(7, 4_096).is_right(3, &value));
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_right_for_its_key_only(index in 0u64..10_000_000, other in 0u64..10_000_000, length in 8usize..2_000) {
+            let values = Values::new(7, 2_000);
+            let mut value = vec![0; length];
+            values.write(index, &mut value);
+            prop_assert!(values.is_right(index, &value));
+            prop_assert_eq!(values.is_right(other, &value), index == other);
+        }
+
+        #[test]
+        fn any_changed_byte_is_seen(index in 0u64..1_000_000, length in 1usize..300, place in any::<prop::sample::Index>(), flip in 1u8..) {
+            let values = Values::new(7, 300);
+            let mut value = vec![0; length];
+            values.write(index, &mut value);
+            value[place.index(length)] ^= flip;
+            prop_assert!(!values.is_right(index, &value));
+        }
+    }
+}
