@@ -6,6 +6,7 @@ pub mod contracts;
 mod find;
 pub mod histograms;
 pub mod import;
+mod migrate;
 mod read;
 mod shrink;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! which file, where in it, and what to do.
 
 use super::canonical::sha256_hex;
+use super::migrate;
 use super::write::LOCAL;
 use crate::model::{
     INDEX_SCHEMA, Index, IndexRun, RUN_SCHEMA, Run, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord,
@@ -224,12 +225,18 @@ fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], wanted: &'static str) -
         return Err(ReadError::Kind { path: path.to_path_buf(), found: head.schema, wanted });
     }
     match head.schema_version {
-        // Version 2 only added fields that may be absent: a record of version 1 is one of version 2 without them.
-        1 | SCHEMA_VERSION => serde_json::from_slice(bytes).map_err(shape),
+        SCHEMA_VERSION => serde_json::from_slice(bytes).map_err(shape),
         newer if newer > SCHEMA_VERSION => {
             Err(ReadError::Newer { path: path.to_path_buf(), found: newer, known: SCHEMA_VERSION })
         }
-        older => Err(ReadError::Unknown { path: path.to_path_buf(), found: older }),
+        older if migrate::is_known(older) => {
+            let mut record: serde_json::Value = serde_json::from_slice(bytes).map_err(shape)?;
+            migrate::to_current(older, &mut record);
+            // A value has no places: the text is asked where it is wrong, if it is wrong there too.
+            serde_json::from_value(record)
+                .map_err(|error| shape(serde_json::from_slice::<T>(bytes).err().unwrap_or(error)))
+        }
+        never => Err(ReadError::Unknown { path: path.to_path_buf(), found: never }),
     }
 }
 
