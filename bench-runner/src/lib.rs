@@ -7,6 +7,7 @@ pub mod cli;
 pub mod db;
 pub mod environment;
 pub mod export;
+pub mod floor;
 pub mod load;
 pub mod measure;
 pub mod model;

@@ -186,6 +186,6 @@ fn a_taken_port_is_said_in_one_line() {
     let root = Root::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
-    let line = fault(&root.run(&["null-server", "--listen", &address]));
+    let line = fault(&root.run(&["floor", "--listen", &address]));
     assert!(line.contains(&address) && line.to_lowercase().contains("in use"), "{line}");
 }

@@ -51,7 +51,7 @@ fn left_behind(runner: u32) -> Vec<String> {
         let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).map(str::trim);
-        command.contains("null-server") && parent == Some(runner.to_string().as_str())
+        command.contains("\0floor\0") && parent == Some(runner.to_string().as_str())
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(|pid| ours(pid)).collect()

@@ -8,11 +8,11 @@ mod completions;
 mod contracts;
 mod db;
 mod env;
+mod floor;
 mod import;
 mod list;
 mod load;
 mod machines;
-mod null_server;
 mod plan;
 mod publish;
 mod report;
@@ -94,8 +94,9 @@ enum Command {
     Completions(completions::Args),
     #[command(hide = true)]
     Load(load::Args),
-    #[command(hide = true)]
-    NullServer(null_server::Args),
+    // The name it had in version 0.1.0 still works, for records say it.
+    #[command(hide = true, alias = "null-server")]
+    Floor(floor::Args),
 }
 
 /// Parses the command line, does what it says, and turns the outcome into an exit code.
@@ -124,7 +125,7 @@ pub fn main() -> ExitCode {
         Command::Machines(args) => machines::execute(args, &global),
         Command::Completions(args) => completions::execute(args, &global),
         Command::Load(args) => load::execute(args, &global),
-        Command::NullServer(args) => null_server::execute(args, &global),
+        Command::Floor(args) => floor::execute(args, &global),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -5,7 +5,6 @@
 
 pub mod client;
 pub mod generator;
-pub mod null_server;
 pub mod recorder;
 pub mod reply;
 pub mod request;

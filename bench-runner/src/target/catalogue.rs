@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn the_committed_catalogue_is_valid_and_begins_with_the_subject() {
         let catalogue = committed();
-        assert_eq!(catalogue.keys(), ["plumbkv", "redis-server", "null"]);
+        assert_eq!(catalogue.keys(), ["plumbkv", "redis-server", "null", "floor-io-uring"]);
     }
 
     #[test]
