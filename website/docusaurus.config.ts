@@ -24,7 +24,6 @@ const config: Config = {
   customFields: {repository},
   plugins: [
     ['@docusaurus/plugin-content-docs', {routeBasePath: 'docs', sidebarPath: './sidebars.ts', breadcrumbs: false}],
-    ['@docusaurus/plugin-content-pages', {}],
     benchmarks as PluginModule,
     fonts,
   ],

@@ -92,7 +92,7 @@ test('an unknown field is named', () => {
 
 test('a newer schema_version says to update', () => {
   const message = problem((root) => rewrite(root, fileOf(root, 'run.json'), (text) => text.replace(/"schema_version": ?1/, '"schema_version": 7')));
-  expect(message).toMatch(/schema_version 7, this site reads up to 1; update the checkout/);
+  expect(message).toMatch(/schema_version 7, this site reads up to 2; update the checkout/);
 });
 
 test('a file of another kind is refused', () => {
@@ -118,4 +118,10 @@ test('a record of another run is refused', () => {
     rewrite(root, fileOf(root, 'startup.json'), (text) => text.replace(/"run_id": ?"[^"]*"/, '"run_id": "somebody-elses"')),
   );
   expect(message).toContain('belongs to run somebody-elses');
+});
+
+test('records of shape 1 are read as those of shape 2 without the fields that came later', () => {
+  const oldIndex = path.join(__dirname, '..', '..', 'results', 'index.json');
+  const text = readFileSync(oldIndex, 'utf8').replace(/"schema_version": \d+/, '"schema_version": 1');
+  expect(validator.check('index', 'results/index.json', text).schema_version).toBe(2);
 });

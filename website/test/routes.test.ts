@@ -28,9 +28,9 @@ function place(plan: Plan, path: string): Place {
   return 'place' in data ? data.place : data;
 }
 
-test('without results there is one page, and it lists nothing', () => {
+test('without results there are the front page and a list of nothing', () => {
   const plan = routes({versions: []});
-  expect(plan.routes.map(({path}) => path)).toEqual(['/benchmarks/']);
+  expect(plan.routes.map(({path}) => path)).toEqual(['/', '/benchmarks/']);
   expect(plan.data.get('overview')).toEqual({versions: []});
 });
 

@@ -5,6 +5,7 @@ import type {LoadContext, Plugin} from '@docusaurus/types';
 import {resolveQuotes} from '../../src/lib/quotes';
 import {type LoadedRun, type Results, loadResults} from './load';
 import {pickerEntries, routes} from './routes';
+import {stableNames} from './stable-names';
 import {Validator} from './validate';
 
 export const PLUGIN_NAME = 'plumbkv-benchmarks';
@@ -35,7 +36,9 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
       const plan = routes(content);
       const files = new Map<string, string>();
       for (const [name, value] of plan.data) {
-        files.set(name, await actions.createData(`${name.replaceAll('/', '--')}.json`, JSON.stringify(value)));
+        const file = await actions.createData(`${name.replaceAll('/', '--')}.json`, JSON.stringify(value));
+        // By alias: a chunk is named after its module's path, and where the checkout lies must not matter.
+        files.set(name, `@generated/${path.relative(context.generatedFilesDir, file).replaceAll(path.sep, '/')}`);
       }
       for (const route of plan.routes) {
         const modules = Object.fromEntries(Object.entries(route.data).map(([prop, name]) => [prop, files.get(name) ?? '']));
@@ -45,10 +48,8 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
       actions.setGlobalData({quotes: resolveQuotes(quoted), any: content.versions.length > 0});
     },
 
-    configureWebpack() {
-      // With real content hashes the bundler searches the emitted files for each of its eight-digit hashes and puts
-      // another in its place. A figure may contain those eight digits, and was altered once: no hash may touch data.
-      return {optimization: {realContentHash: false}};
+    configureWebpack(config, isServer) {
+      return stableNames(config, isServer);
     },
 
     async postBuild({content, outDir}) {

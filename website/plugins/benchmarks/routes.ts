@@ -92,16 +92,18 @@ export interface PickerEntry {
 }
 
 const COMPONENTS = {
+  home: '@site/src/routes/Home',
   overview: '@site/src/routes/Overview',
   version: '@site/src/routes/Version',
   scenario: '@site/src/routes/Scenario',
   components: '@site/src/routes/Components',
 };
 
-/** Plans every page below `/benchmarks/`. Paths begin without the site's base. */
+/** Plans the front page and every page below `/benchmarks/`. Paths begin without the site's base. */
 export function routes(results: Results): Plan {
   const plan: Plan = {routes: [], data: new Map()};
   const overview = overviewData(results);
+  put(plan, '/', COMPONENTS.home, {});
   put(plan, '/benchmarks/', COMPONENTS.overview, {overview: ['overview', overview]});
   for (const version of overview.versions) {
     const own: OverviewData = {version: version.version, versions: [version]};

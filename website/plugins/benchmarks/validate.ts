@@ -2,11 +2,8 @@
 import {readFileSync} from 'node:fs';
 import path from 'node:path';
 import Ajv2020, {type ErrorObject, type ValidateFunction} from 'ajv/dist/2020';
-import type {Index, Run, ScenarioRecord} from '../../src/generated/records';
+import {type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
 import {ResultsProblem, parseJson} from './problem';
-
-/** Newest shape of the records that this site reads. */
-export const SCHEMA_VERSION = 1;
 
 interface Records {
   index: Index;
@@ -31,8 +28,9 @@ export class Validator {
 
   /** The text as a typed record, or a [`ResultsProblem`] that names file and field. */
   check<K extends Kind>(kind: K, file: string, text: string): Records[K] {
-    const value = parseJson(file, text);
-    this.checkVersion(kind, file, value);
+    const stored = parseJson(file, text);
+    this.checkVersion(kind, file, stored);
+    const value = migrated(stored);
     const validate = this.compiled[kind];
     if (!validate(value)) {
       throw new ResultsProblem(
@@ -61,6 +59,12 @@ export class Validator {
       );
     }
   }
+}
+
+// Version 2 added fields that may be absent, so a record of version 1 is one of version 2 without them.
+function migrated(value: unknown): unknown {
+  const record = value as {schema_version?: unknown};
+  return record.schema_version === 1 ? {...record, schema_version: SCHEMA_VERSION} : value;
 }
 
 function describe(errors: ErrorObject[] = []): string {

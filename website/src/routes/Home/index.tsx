@@ -2,14 +2,14 @@
 import Link from '@docusaurus/Link';
 import Layout from '@theme/Layout';
 import type {ReactNode} from 'react';
-import PlumbChart, {type PlumbRow} from '../charts/PlumbChart';
-import type {Look} from '../charts/frame';
-import CopyBlock from '../components/CopyBlock';
-import Result, {useBenchmarks} from '../components/Result';
-import ScrollTable from '../components/ScrollTable';
-import {figure, scaleFor, withUnit} from '../lib/format';
-import type {Quote, QuoteName} from '../lib/quotes';
-import styles from './index.module.css';
+import PlumbChart, {type PlumbRow} from '../../charts/PlumbChart';
+import type {Look} from '../../charts/frame';
+import CopyBlock from '../../components/CopyBlock';
+import Result, {useBenchmarks} from '../../components/Result';
+import ScrollTable from '../../components/ScrollTable';
+import {figure, scaleFor, withUnit} from '../../lib/format';
+import type {Quote, QuoteName} from '../../lib/quotes';
+import styles from './styles.module.css';
 
 export default function Home(): ReactNode {
   return (
