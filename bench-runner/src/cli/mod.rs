@@ -13,6 +13,7 @@ mod import;
 mod list;
 mod load;
 mod machines;
+mod man;
 mod plan;
 mod publish;
 mod report;
@@ -92,6 +93,7 @@ enum Command {
     Env(env::Args),
     Machines(machines::Args),
     Completions(completions::Args),
+    Man(man::Args),
     #[command(hide = true)]
     Load(load::Args),
     // The name it had in version 0.1.0 still works, for records say it.
@@ -124,6 +126,7 @@ pub fn main() -> ExitCode {
         Command::Env(args) => env::execute(args, &global),
         Command::Machines(args) => machines::execute(args, &global),
         Command::Completions(args) => completions::execute(args, &global),
+        Command::Man(args) => man::execute(args, &global),
         Command::Load(args) => load::execute(args, &global),
         Command::Floor(args) => floor::execute(args, &global),
     };

@@ -13,7 +13,8 @@ const END: &str = "<!-- results:end -->";
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bench-runner report\n  bench-runner report latest --scenario wire-single\n  \
-    bench-runner --format json report 2026-11-20T1\n  bench-runner report --version 0.1.0 --into README.md\n\n\
+    bench-runner --format json report 2026-11-20T1\n  \
+    bench-runner report latest --html report.html\n  bench-runner report --version 0.1.0 --into README.md\n\n\
     A document has two lines, <!-- results:begin --> and <!-- results:end -->; what stands between them is replaced."
 )]
 pub(super) struct Args {
@@ -26,6 +27,9 @@ pub(super) struct Args {
     /// Splice a Markdown table between the markers of this document instead of printing
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
+    /// Write one HTML file that needs nothing else: no script, no font, no network
+    #[arg(long, value_name = "FILE", conflicts_with = "into")]
+    html: Option<PathBuf>,
     /// A point or two of each scenario (what --into takes unless --all is given)
     #[arg(long, conflicts_with = "all")]
     headline: bool,
@@ -58,6 +62,14 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         let spliced = splice(&document, &table).with_context(|| path.display().to_string())?;
         if spliced != document {
             replace(&path, &spliced)?;
+        }
+        return Ok(EXIT_FINE);
+    }
+    if let Some(path) = args.html {
+        let document = summary::html(run, scenarios, part)?;
+        std::fs::write(&path, document).with_context(|| format!("writing {}", path.display()))?;
+        if !global.quiet {
+            eprintln!("wrote {}", path.display());
         }
         return Ok(EXIT_FINE);
     }

@@ -1,5 +1,7 @@
-//! What people see: progress on stderr, tables on stdout.
+//! What people see: progress on stderr, tables and documents on stdout.
 
+pub mod escape;
 pub mod progress;
+pub mod spark;
 pub mod summary;
 pub mod table;

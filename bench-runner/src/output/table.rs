@@ -1,5 +1,8 @@
 //! How is a table printed, for a terminal and as Markdown?
+//!
+//! Cells may hold anybody's text: it is escaped here, at the one door, and nowhere before.
 
+use super::escape;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 /// Lines around and below the head; none between rows, which a table of 200 could not afford.
@@ -11,13 +14,13 @@ const RULED: TableStyle = TableStyle::new()
 /// A table of texts; the columns named in `right` hold numbers.
 #[must_use]
 pub fn human(head: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
-    build(head, right, rows, RULED, ContentArrangement::Dynamic)
+    build(head, right, rows, RULED, ContentArrangement::Dynamic, escape::terminal)
 }
 
 /// The same as Markdown.
 #[must_use]
 pub fn markdown(head: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
-    build(head, right, rows, presets::ASCII_MARKDOWN, ContentArrangement::Disabled)
+    build(head, right, rows, presets::ASCII_MARKDOWN, ContentArrangement::Disabled, escape::markdown)
 }
 
 fn build(
@@ -26,11 +29,12 @@ fn build(
     rows: &[Vec<String>],
     style: TableStyle,
     arrangement: ContentArrangement,
+    escaped: fn(&str) -> String,
 ) -> String {
     let mut table = Table::new();
     table.load_style(style).set_content_arrangement(arrangement).set_header(head);
     for row in rows {
-        table.add_row(row.iter().map(Cell::new));
+        table.add_row(row.iter().map(|text| Cell::new(escaped(text))));
     }
     for index in right {
         if let Some(column) = table.column_mut(*index) {

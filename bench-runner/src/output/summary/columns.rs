@@ -1,7 +1,7 @@
 //! Which figures stand in the table of which kind of scenario, and in which unit.
 
 use super::figure;
-use crate::model::{Cell, Measurement};
+use crate::model::{Cell, Measurement, ScenarioRecord};
 
 /// A column of figures.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +24,32 @@ const WIRE: &[Column] = &[
     column("p50 µs", "latency_ns_p50", 1e3, false),
     column("p99 µs", "latency_ns_p99", 1e3, false),
     column("server CPU µs/op", "server_cpu_ns_per_op", 1e3, false),
+    column("RSS B/key", "rss_bytes_per_key", 1.0, false),
+];
+const RATE: &[Column] = &[
+    column("offered k/s", "offered_per_second", 1e3, false),
+    column("achieved k/s (range)", "achieved_per_second", 1e3, true),
+    column("knee k/s (range)", "knee_per_second", 1e3, true),
+    column("k ops/s", "ops_per_second", 1e3, false),
+    column("p50 µs", "latency_ns_p50", 1e3, false),
+    column("p99 µs", "latency_ns_p99", 1e3, false),
+    column("p99.9 µs", "latency_ns_p999", 1e3, false),
+    column("skipped share", "skipped_share", 1.0, false),
+    column("server CPU µs/op", "server_cpu_ns_per_op", 1e3, false),
+];
+const EMBEDDED: &[Column] = &[
+    column("k ops/s (range)", "ops_per_second", 1e3, true),
+    column("p50 µs", "latency_ns_p50", 1e3, false),
+    column("p99 µs", "latency_ns_p99", 1e3, false),
+    column("CPU µs/op", "server_cpu_ns_per_op", 1e3, false),
+    column("peak RSS MiB", "rss_bytes_peak", MIB, false),
+    column("disk MiB", "disk_bytes", MIB, false),
 ];
 const MEMORY_CAP: &[Column] = &[
     column("cap MiB", "cap_bytes", MIB, false),
     column("accounted MiB", "accounted_bytes", MIB, false),
+    column("hit ratio", "hit_ratio", 1.0, false),
+    column("exact LRU's", "hit_ratio_exact_lru", 1.0, false),
     column("RSS growth MiB (range)", "rss_bytes_growth", MIB, true),
     column("evictions", "evictions", 1.0, false),
     column("refusals", "refusals", 1.0, false),
@@ -40,16 +62,23 @@ const STARTUP: &[Column] = &[
     column("image MiB", "image_bytes", MIB, false),
 ];
 
-/// The columns of a kind of scenario; those of a wire scenario for a kind that is not known.
-pub(super) fn of(kind: &str) -> &'static [Column] {
-    match kind {
+/// The columns of a scenario; those of a closed loop for a kind that is not known.
+pub(super) fn of(record: &ScenarioRecord) -> &'static [Column] {
+    match record.scenario.kind.as_str() {
         "memory_cap" => MEMORY_CAP,
         "startup" => STARTUP,
+        "embedded" => EMBEDDED,
+        _ if record.cells.iter().any(|cell| cell.axes.arrival.is_some()) => RATE,
         _ => WIRE,
     }
 }
 
 impl Column {
+    /// The metric it shows.
+    pub(super) fn metric(&self) -> &'static str {
+        self.metric
+    }
+
     /// The figure of a cell, of one operation or of all of them; empty where it was not measured.
     pub(super) fn of(&self, cell: &Cell, operation: Option<&str>) -> String {
         match find(cell, self.metric, operation) {

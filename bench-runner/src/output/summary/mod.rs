@@ -5,9 +5,14 @@
 
 mod columns;
 mod figure;
+mod html;
 mod render;
+mod shown;
 
+pub use html::html;
 pub use render::{Part, human, json, markdown};
 
+#[cfg(test)]
+mod hostile_test;
 #[cfg(test)]
 mod summary_test;

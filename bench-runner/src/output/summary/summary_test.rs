@@ -28,7 +28,7 @@ fn every_cell_has_its_row_and_every_missing_figure_its_reason() {
     assert!(text.contains("1 of 3 trials: connection reset by peer"), "{text}");
     assert!(text.contains("A quick run: no verdict on a rival.") && text.contains("Medians of 3 trials"));
     assert!(
-        text.contains("`fixture-machine`")
+        text.contains("(fixture-machine)")
             && text.contains(&run.id)
             && text.contains("Fixture: these figures")
     );

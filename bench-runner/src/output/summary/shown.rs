@@ -1,0 +1,209 @@
+//! What of a scenario's record stands in its table, whatever the table is printed as?
+
+use super::columns::{self, Column};
+use super::render::Part;
+use crate::model::{Cell, Measurement, Placement, Profile, Role, Run, ScenarioRecord, Spread, Status, Trial};
+use crate::output::{escape, spark};
+use crate::plan::mode_name;
+use std::collections::BTreeMap;
+
+/// Above this share of its CPU the generator was the limit.
+const CEILING: f64 = 0.95;
+
+/// From this many one-second windows on a trial shows how it went; below, the trials stand beside each other.
+const WINDOWS: usize = 5;
+
+/// A scenario as a table.
+pub(super) struct Shown {
+    pub(super) head: Vec<&'static str>,
+    pub(super) right: Vec<usize>,
+    pub(super) rows: Vec<Vec<String>>,
+    /// One per row: how the first figure moved, from zero; empty where there is nothing to draw.
+    pub(super) series: Vec<Vec<f64>>,
+    pub(super) remarks: Vec<String>,
+}
+
+impl Shown {
+    pub(super) fn of(record: &ScenarioRecord, part: Part) -> Option<Self> {
+        let cells: Vec<&Cell> =
+            record.cells.iter().filter(|cell| part.holds(&record.scenario.key, cell)).collect();
+        if cells.is_empty() {
+            return None;
+        }
+        let rows: Vec<(&Cell, Option<&str>)> = cells
+            .iter()
+            .flat_map(|cell| operations(cell).into_iter().map(|operation| (*cell, operation)))
+            .collect();
+        // A column that no cell of the scenario fills is left out.
+        let columns: Vec<&Column> = columns::of(record)
+            .iter()
+            .enumerate()
+            .filter(|(place, column)| {
+                *place == 0 || rows.iter().any(|(cell, operation)| !column.of(cell, *operation).is_empty())
+            })
+            .map(|(_, column)| column)
+            .collect();
+        let mut head = vec!["point", "target", "mode"];
+        head.extend(columns.iter().map(|column| column.head));
+        head.push("n");
+        Some(Self {
+            right: (3..head.len()).collect(),
+            rows: rows.iter().map(|(cell, operation)| row(cell, *operation, &columns)).collect(),
+            series: rows.iter().map(|(cell, operation)| series(cell, *operation, &columns)).collect(),
+            remarks: remarks(&cells),
+            head,
+        })
+    }
+}
+
+impl Shown {
+    /// Head and rows with the series as bars of text in a last column, where any row has one.
+    pub(super) fn with_sparks(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let (mut head, mut rows) = (self.head.clone(), self.rows.clone());
+        let lines: Vec<String> = self.series.iter().map(|values| spark::line(values)).collect();
+        if lines.iter().any(|line| !line.is_empty()) {
+            head.push("over time");
+            rows.iter_mut().zip(lines).for_each(|(row, line)| row.push(line));
+        }
+        (head, rows)
+    }
+}
+
+/// The first column's figure from second to second in the first trial, or else from trial to trial.
+fn series(cell: &Cell, operation: Option<&str>, columns: &[&Column]) -> Vec<f64> {
+    let ok: Vec<&Trial> = cell.trials.iter().filter(|trial| trial.status == Status::Ok).collect();
+    let windows = ok.first().map(|trial| trial.windows.as_slice()).unwrap_or_default();
+    if operation.is_none() && windows.len() >= WINDOWS {
+        // The last window may be the rest of a second: its rate counts, not its sum.
+        return windows.iter().map(|one| one.operations as f64 / one.length_ms.max(1e-6)).collect();
+    }
+    let Some(metric) = columns.first().map(|column| column.metric()) else { return Vec::new() };
+    ok.iter()
+        .filter_map(|trial| {
+            trial.values.iter().find(|one| one.metric == metric && one.operation.as_deref() == operation)
+        })
+        .map(|one| one.value)
+        .collect()
+}
+
+/// All operations together, then, in a mix, each of its own.
+fn operations(cell: &Cell) -> Vec<Option<&str>> {
+    let mut all = vec![None];
+    for operation in cell.measurements.iter().filter_map(|one| one.operation.as_deref()) {
+        if !all.contains(&Some(operation)) {
+            all.push(Some(operation));
+        }
+    }
+    all
+}
+
+fn row(cell: &Cell, operation: Option<&str>, columns: &[&Column]) -> Vec<String> {
+    let label = match operation {
+        Some(operation) => format!("… its {}s", operation.to_uppercase()),
+        None if cell.placement == Placement::Together => format!("{}, on one CPU", cell.label),
+        None => cell.label.clone(),
+    };
+    let mut row = vec![label, cell.target.clone(), mode_name(cell.mode).to_owned()];
+    if cell.status == Status::Ok {
+        row.extend(columns.iter().map(|column| column.of(cell, operation)));
+    } else {
+        row.push(word(cell.status).to_owned());
+        row.extend(columns.iter().skip(1).map(|_| String::new()));
+    }
+    if operation.is_none() && is_at_ceiling(cell) {
+        row[3].push('†');
+    }
+    row.push(cell.measurements.iter().map(|one| one.n).max().map(|n| n.to_string()).unwrap_or_default());
+    row
+}
+
+fn is_at_ceiling(cell: &Cell) -> bool {
+    columns::find(cell, "generator_busy", None).is_some_and(|busy| busy.median > CEILING)
+}
+
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Failed => "failed",
+        Status::Skipped => "skipped",
+        Status::Invalid => "invalid",
+        Status::Timeout => "timeout",
+    }
+}
+
+/// One line per reason, however many cells share it.
+fn remarks(cells: &[&Cell]) -> Vec<String> {
+    let mut by_reason: BTreeMap<(&str, &str), Vec<&Cell>> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.status != Status::Ok) {
+        let reason = cell.reason.as_deref().unwrap_or("no reason was recorded");
+        by_reason.entry((word(cell.status), reason)).or_default().push(cell);
+    }
+    let mut remarks: Vec<String> = by_reason
+        .into_iter()
+        .map(|((status, reason), hit)| match hit.as_slice() {
+            [one] => format!("{status}: {}, {} {}: {reason}", one.label, one.target, mode_name(one.mode)),
+            several => {
+                let mut who: Vec<String> =
+                    several.iter().map(|cell| format!("{} {}", cell.target, mode_name(cell.mode))).collect();
+                who.dedup();
+                who.sort();
+                who.dedup();
+                format!("{status}: {} cells of {}: {reason}", several.len(), who.join(", "))
+            }
+        })
+        .collect();
+    if cells.iter().any(|cell| is_at_ceiling(cell)) {
+        remarks.push(
+            "† load generator at its ceiling: compare server CPU per operation, not throughput".to_owned(),
+        );
+    }
+    remarks
+}
+
+/// Machine, CPUs, loop, and whom the figures stand beside.
+pub(super) fn regime(run: &Run) -> String {
+    let machine = if run.machine.title.is_empty() { &run.machine.cpu_model } else { &run.machine.title };
+    let rivals: Vec<String> = run
+        .targets
+        .iter()
+        .filter(|target| target.role == Role::Rival && target.available)
+        .map(|target| escape::name(&target.title))
+        .collect();
+    let beside = if rivals.is_empty() { String::new() } else { format!(", beside {}", rivals.join(" and ")) };
+    let pinned = if run.environment.server_cpus.is_empty() {
+        "server and generator not pinned"
+    } else {
+        "one CPU each for server and generator"
+    };
+    format!("{} ({}), over loopback, {pinned}{beside}", escape::name(machine), escape::name(&run.machine_key))
+}
+
+/// What stands in brackets, in words.
+pub(super) fn spread_words(run: &Run, scenarios: &[ScenarioRecord]) -> String {
+    let trials = scenarios
+        .iter()
+        .flat_map(|one| &one.cells)
+        .flat_map(|cell| &cell.measurements)
+        .map(|one| one.n)
+        .max();
+    let n = trials.unwrap_or_default();
+    let is_interval = |one: &Measurement| one.spread == Spread::Interval;
+    let any_interval =
+        scenarios.iter().flat_map(|one| &one.cells).flat_map(|cell| &cell.measurements).any(is_interval);
+    let words = if n == 0 {
+        "Nothing came to a figure; the reasons stand with each scenario.".to_owned()
+    } else if n < 2 {
+        "One trial of each cell: there is no spread to show.".to_owned()
+    } else if any_interval {
+        format!("Medians of {n} trials; in brackets the exact interval of the median, at least 95 %.")
+    } else {
+        format!("Medians of {n} trials; in brackets the smallest and the largest.")
+    };
+    match run.profile {
+        Profile::Full => words,
+        Profile::Quick => format!("{words} A quick run: no verdict on a rival."),
+        Profile::Smoke => {
+            format!("{words} A smoke run shows that everything runs; its figures mean nothing.")
+        }
+    }
+}
