@@ -44,10 +44,10 @@ fmt-check:
 	@cargo fmt --all --check
 
 clippy:
-	@cargo clippy --locked --workspace --all-targets -- -D warnings
+	@cargo clippy --locked --all-targets -- -D warnings
 
 test-rust: ## Unit, property and integration tests of the workspace
-	@cargo test --locked --workspace
+	@cargo test --locked
 
 test-python: build ## redis-py against the real server
 	@.ci/with-server $(SERVER) .venv/bin/python engine/server/tests/python/test_redis_py.py
