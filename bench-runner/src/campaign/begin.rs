@@ -154,6 +154,9 @@ impl Bench {
         if mode == Mode::Native {
             return None;
         }
+        if mode == Mode::NativeLimited {
+            return self.setup.limits.as_ref().err().cloned();
+        }
         if self.catalogue.get(key).is_some_and(|definition| !definition.supports(mode)) {
             return Some(format!("{key} has no image here"));
         }
@@ -357,7 +360,7 @@ pub fn same_programs(campaign: &Campaign, bench: &Bench) -> anyhow::Result<()> {
     let wants_image = campaign
         .steps
         .iter()
-        .any(|step| step.mode != Mode::Native && !campaign.skipped.contains_key(&step.position));
+        .any(|step| step.mode.is_container() && !campaign.skipped.contains_key(&step.position));
     if let (true, Err(reason)) = (wants_image, &bench.setup.image) {
         bail!("run {} measured in containers, which cannot be had now: {reason}", campaign.id);
     }

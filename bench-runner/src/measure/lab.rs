@@ -6,7 +6,7 @@ use super::{embedded, memory_cap, startup, wire};
 use crate::load::client::{Answered, Client};
 use crate::model::{Mode, Placement, Status, Trial};
 use crate::plan::{Step, StepOutcome, Work};
-use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, cpu_time, start};
+use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, Start, own_cgroup, start};
 use rustix::thread::CpuSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ impl Lab {
     #[must_use]
     pub fn new(catalogue: Catalogue, setup: Setup, stop: Arc<AtomicBool>) -> Self {
         raise_open_files();
-        cpu_time::remove_left_behind();
+        own_cgroup::remove_left_behind();
         Self { catalogue, setup, stop }
     }
 
@@ -86,7 +86,7 @@ impl Lab {
             self.catalogue.get(key).ok_or_else(|| format!("no target '{key}' in targets.toml"))?;
         let placed = Placed::of(Placement::Apart, self.setup.cpus);
         let chosen = self.catalogue.overridden(key);
-        let target = start(definition, chosen, &self.setup, mode, placed, None)?;
+        let target = start(&Start { mode, placed, ..Start::native(definition, chosen, &self.setup) })?;
         let told = check_answers(definition, &target).map_err(|reason| format!("{key}: {reason}"));
         let ready_ms = target.ready_ms;
         target.stop();
@@ -152,8 +152,16 @@ impl Bench<'_> {
     }
 
     pub(crate) fn start(&self) -> Result<RunningTarget, String> {
-        let mode = self.step.mode;
-        start(self.definition, self.binary_override, self.setup, mode, self.placed, self.step.cap_bytes)
+        start(&Start {
+            definition: self.definition,
+            binary_override: self.binary_override,
+            setup: self.setup,
+            mode: self.step.mode,
+            placed: self.placed,
+            cap_bytes: self.step.cap_bytes,
+            memory_limit_bytes: self.step.memory_limit_bytes,
+            variant: self.step.variant.as_deref(),
+        })
     }
 
     pub(crate) fn stopped(&self) -> bool {

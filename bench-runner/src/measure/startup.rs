@@ -4,7 +4,7 @@ use super::lab::Bench;
 use super::progress::Stage;
 use super::trial::{broken, empty, fact, put, put_times};
 use crate::load::recorder::Times;
-use crate::model::{Mode, Status, Trial};
+use crate::model::{Status, Trial};
 use crate::plan::CellKey;
 use crate::target::locate;
 
@@ -45,7 +45,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>, cell: &CellKey, starts: u32) -> Opt
     {
         put(&mut trial, "binary_bytes", bytes.len() as f64);
     }
-    if let (Ok(image), true) = (&bench.setup.image, step.mode != Mode::Native) {
+    if let (Ok(image), true) = (&bench.setup.image, step.mode.is_container()) {
         put(&mut trial, "image_bytes", image.bytes as f64);
     }
     Some(trial)

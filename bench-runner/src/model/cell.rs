@@ -26,6 +26,14 @@ pub enum Mode {
     External,
 }
 
+impl Mode {
+    /// Whether the target runs in a container.
+    #[must_use]
+    pub fn is_container(self) -> bool {
+        matches!(self, Self::ContainerHost | Self::ContainerPublished | Self::ContainerNoIoUring)
+    }
+}
+
 /// Which CPUs the target and the load generator were given.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, TS,

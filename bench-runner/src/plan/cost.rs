@@ -4,7 +4,6 @@
 //! nothing, one that is too short breaks a promise. They never enter a result.
 
 use super::step::{CapLoad, Operation, Step, WirePhase, Work};
-use crate::model::Mode;
 use plumbkv_bench_driver::protocol::{Phase, Records};
 
 /// Start, probing and end of a process, seconds.
@@ -33,7 +32,7 @@ const LOOKS: f64 = 50_000.0;
 /// Estimated duration of one step, seconds.
 #[must_use]
 pub fn step_seconds(step: &Step) -> f64 {
-    let native = step.mode == Mode::Native;
+    let native = !step.mode.is_container();
     let process = if native { NATIVE_PROCESS_S } else { CONTAINER_PROCESS_S };
     match &step.work {
         Work::Wire { phases } => process + phases.iter().map(phase_seconds).sum::<f64>(),

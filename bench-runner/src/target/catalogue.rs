@@ -54,9 +54,29 @@ pub struct Definition {
     pub allocator: AllocatorProbe,
     /// Present where it can run from our image.
     pub container: Option<ContainerDefinition>,
+    /// Environment variables of its process or container, natively and in a container alike.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
     /// Settings that differ from its defaults.
     #[serde(default)]
     pub settings: Vec<SettingDefinition>,
+    /// Switches, each a way to start it that differs in one thing: `allocator=mimalloc`.
+    #[serde(default)]
+    pub variants: BTreeMap<String, Variant>,
+}
+
+/// One switch: what is added to a start.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Further arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Further environment variables.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// What the switch is for.
+    pub reason: String,
 }
 
 /// The version is the word after `after` in what the program prints when given `args`.
@@ -205,7 +225,16 @@ impl Definition {
         if needs_limit && self.default_memory_limit.is_none() {
             bail!("args use {{memory_limit}}, so default_memory_limit is needed for steps that give no cap");
         }
-        for arg in self.args.iter().chain(&self.cap_args) {
+        for (key, variant) in &self.variants {
+            if !key.contains('=') {
+                bail!("variant '{key}' needs a name of the form switch=value");
+            }
+            if variant.args.is_empty() && variant.environment.is_empty() {
+                bail!("variant '{key}' changes nothing: it needs args or environment");
+            }
+        }
+        let variant_args = self.variants.values().flat_map(|variant| &variant.args);
+        for arg in self.args.iter().chain(&self.cap_args).chain(variant_args) {
             let rest = fill(arg, "", 0, Some(0));
             if rest.contains('{') {
                 bail!("unknown placeholder in '{arg}'; known: {{host}} {{port}} {{memory_limit}}");
@@ -214,18 +243,35 @@ impl Definition {
         Ok(())
     }
 
-    /// The arguments of one start.
+    /// The arguments of one start; `extra` are those of a variant.
     #[must_use]
-    pub fn arguments(&self, host: &str, port: u16, cap_bytes: Option<u64>) -> Vec<String> {
+    pub fn arguments(&self, host: &str, port: u16, cap_bytes: Option<u64>, extra: &[String]) -> Vec<String> {
         let limit = cap_bytes.or(self.default_memory_limit);
         let capped = if cap_bytes.is_some() { self.cap_args.as_slice() } else { &[] };
-        self.args.iter().chain(capped).map(|arg| fill(arg, host, port, limit)).collect()
+        self.args.iter().chain(capped).chain(extra).map(|arg| fill(arg, host, port, limit)).collect()
+    }
+
+    /// A switch by its key.
+    ///
+    /// # Errors
+    /// It has no such switch; names the nearest.
+    pub fn variant(&self, key: &str) -> Result<&Variant, String> {
+        self.variants.get(key).ok_or_else(|| {
+            let known: Vec<&str> = self.variants.keys().map(String::as_str).collect();
+            format!("{} has no variant `{key}`; {}", self.key, strict::advice(key, &known))
+        })
     }
 
     /// Whether it can run in this mode at all.
     #[must_use]
     pub fn supports(&self, mode: Mode) -> bool {
-        mode == Mode::Native || self.container.is_some()
+        match mode {
+            Mode::Native | Mode::NativeLimited => true,
+            Mode::ContainerHost | Mode::ContainerPublished | Mode::ContainerNoIoUring => {
+                self.container.is_some()
+            }
+            Mode::External => false,
+        }
     }
 }
 
@@ -286,11 +332,37 @@ mod tests {
     fn cap_arguments_come_only_with_a_cap() {
         let catalogue = committed();
         let redis = catalogue.get("redis-server").unwrap();
-        assert!(!redis.arguments("127.0.0.1", 7, None).contains(&"--maxmemory".to_owned()));
-        let capped = redis.arguments("127.0.0.1", 7, Some(2_097_152));
+        assert!(!redis.arguments("127.0.0.1", 7, None, &[]).contains(&"--maxmemory".to_owned()));
+        let capped = redis.arguments("127.0.0.1", 7, Some(2_097_152), &[]);
         assert!(capped.windows(2).any(|pair| pair == ["--maxmemory", "2097152"]), "{capped:?}");
-        let ours = catalogue.get("plumbkv").unwrap().arguments("127.0.0.1", 7, None);
+        let ours = catalogue.get("plumbkv").unwrap().arguments("127.0.0.1", 7, None, &[]);
         assert!(ours.contains(&"127.0.0.1:7".to_owned()) && ours.contains(&"1073741824".to_owned()));
+    }
+
+    #[test]
+    fn a_variant_adds_to_a_start_and_an_unknown_one_names_the_nearest() {
+        let text = r#"
+            [target.x]
+            title = "x"
+            role = "rival"
+            transport = "socket"
+            durability = "volatile"
+            binary = "x"
+            args = ["{port}"]
+            version = { args = [], after = "" }
+            allocator = { text = "x" }
+            [target.x.variants."threads=2"]
+            args = ["--threads", "2"]
+            environment = { MODE = "two" }
+            reason = "two threads"
+        "#;
+        let catalogue = Catalogue::parse("t", text).unwrap();
+        let definition = catalogue.get("x").unwrap();
+        let variant = definition.variant("threads=2").unwrap();
+        assert_eq!(definition.arguments("h", 7, None, &variant.args), ["7", "--threads", "2"]);
+        assert_eq!(variant.environment["MODE"], "two");
+        assert!(definition.variant("thread=2").unwrap_err().contains("did you mean `threads=2`"));
+        assert!(error_of(&text.replace("threads=2", "threads")).contains("switch=value"));
     }
 
     #[test]

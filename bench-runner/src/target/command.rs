@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) success: bool,
+    /// Its exit code; none where a signal ended it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests judge a system call by it"))]
+    pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -57,7 +60,12 @@ pub(crate) fn run(program: &str, arguments: &[&str], limit: Duration) -> Result<
         let bytes = receiver.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    Ok(Finished { success: status.success(), stdout: text(stdout), stderr: text(stderr) })
+    Ok(Finished {
+        success: status.success(),
+        code: status.code(),
+        stdout: text(stdout),
+        stderr: text(stderr),
+    })
 }
 
 fn drain<R: Read + Send + 'static>(pipe: Option<R>) -> std::sync::mpsc::Receiver<Vec<u8>> {

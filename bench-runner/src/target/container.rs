@@ -5,6 +5,8 @@
 
 use super::command::{Finished, run, write_executable};
 use super::digest::{is_static, sha256_file};
+use super::probe_program::{PROBE_TEXT, says_its_text};
+use super::seccomp::Profiles;
 use crate::model::Image;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -24,16 +26,21 @@ pub struct Runtime {
     /// Arguments of `run` that this machine needs.
     extra: Vec<String>,
     work_dir: PathBuf,
+    profiles: Profiles,
 }
 
 /// One container to start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Request<'a> {
     pub(crate) image: &'a str,
     /// CPU it is pinned to.
     pub(crate) cpu: Option<u32>,
     /// Port on 127.0.0.1 that is published as the image's 6379; none: the host's network.
     pub(crate) published: Option<u16>,
+    /// Whether its system-call filter allows io_uring.
+    pub(crate) io_uring: bool,
+    /// Memory it may use, bytes.
+    pub(crate) memory_bytes: u64,
     /// Environment variables.
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) arguments: Vec<String>,
@@ -55,12 +62,11 @@ pub(crate) struct Container {
 const SHORT: Duration = Duration::from_secs(30);
 const LONG: Duration = Duration::from_secs(120);
 const LABEL: &str = "plumbkv-bench";
-const PROBE_TEXT: &str = "container probe answered\n";
 
 /// CPUs' worth of time a container gets.
-pub const CPUS: &str = "1";
-/// Memory a container gets.
-pub const MEMORY: &str = "2g";
+pub const CPUS: u32 = 1;
+/// Memory a container gets unless its cell says otherwise, bytes.
+pub const MEMORY_BYTES: u64 = 2 << 30;
 
 /// Finds a runtime: podman, then docker.
 ///
@@ -92,6 +98,7 @@ fn try_program(program: &str, work_dir: &Path) -> Result<Runtime, String> {
         global: Vec::new(),
         extra: Vec::new(),
         work_dir: work_dir.to_owned(),
+        profiles: Profiles::write(work_dir, program == "podman")?,
     };
     let first = plain.run_probe();
     let mut working = match (first, plain.with_own_limits()) {
@@ -225,7 +232,7 @@ impl Runtime {
 
     /// Builds and runs an image of a program of a few instructions, under the limits of the measured ones.
     fn run_probe(&self) -> Result<(), String> {
-        let program = probe_program().ok_or("no probe program for this architecture")?;
+        let program = says_its_text().ok_or("no probe program for this architecture")?;
         let told = |error: std::io::Error| format!("no folder for the probe image: {error}");
         let context = tempfile::tempdir_in(&self.work_dir).map_err(told)?;
         write_executable(&context.path().join("probe"), &program).map_err(told)?;
@@ -308,7 +315,15 @@ impl Runtime {
             ["run", "-d", "--pull=never", "--no-healthcheck", "--name", name, "--label", &label]
                 .map(str::to_owned)
                 .to_vec();
-        all.extend(["--cpus", CPUS, "--memory", MEMORY].map(str::to_owned));
+        all.extend(["--cpus".to_owned(), CPUS.to_string()]);
+        all.extend(["--memory".to_owned(), request.memory_bytes.to_string()]);
+        // As for a native process under limits: what does not fit is not swapped out, but refused or killed.
+        all.extend(["--memory-swap".to_owned(), request.memory_bytes.to_string()]);
+        let profile =
+            if request.io_uring { &self.profiles.with_io_uring } else { &self.profiles.without_io_uring };
+        if let Some(profile) = profile {
+            all.extend(["--security-opt".to_owned(), format!("seccomp={}", profile.display())]);
+        }
         all.extend(self.extra.iter().cloned());
         if let Some(cpu) = request.cpu {
             all.extend(["--cpuset-cpus".to_owned(), cpu.to_string()]);
@@ -350,50 +365,6 @@ impl Drop for Container {
         }
         let _ = self.runtime.call(&[&["rm", "-f"], patience, &[&self.name]].concat(), SHORT);
     }
-}
-
-/// A static Linux program that writes [`PROBE_TEXT`] and ends: an ELF header, one segment, two system calls.
-/// Nothing else on a machine can be relied on to be static, and no image can be pulled.
-fn probe_program() -> Option<Vec<u8>> {
-    const HEADERS: u64 = 64 + 56;
-    const BASE: u64 = 0x40_0000;
-    let length = u8::try_from(PROBE_TEXT.len()).ok()?;
-    let (machine, code): (u16, Vec<u8>) = match std::env::consts::ARCH {
-        "x86_64" => {
-            let mut code = vec![0xb8, 1, 0, 0, 0, 0xbf, 1, 0, 0, 0]; // mov eax, write; mov edi, stdout
-            code.extend([0x48, 0x8d, 0x35, 16, 0, 0, 0]); // lea rsi, [rip + 16]: the text after the code
-            code.extend([0xba, length, 0, 0, 0, 0x0f, 0x05]); // mov edx, length; syscall
-            code.extend([0xb8, 60, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05]); // mov eax, exit; xor edi, edi; syscall
-            (62, code)
-        }
-        "aarch64" => {
-            let words = [
-                0xd280_0020,                            // mov x0, stdout
-                0x1000_00e1,                            // adr x1, the text 28 bytes on
-                0xd280_0002 | (u32::from(length) << 5), // mov x2, length
-                0xd280_0808,                            // mov x8, write
-                0xd400_0001,                            // svc 0
-                0xd280_0000,                            // mov x0, 0
-                0xd280_0ba8,                            // mov x8, exit
-                0xd400_0001_u32,                        // svc 0
-            ];
-            (183, words.iter().flat_map(|word| word.to_le_bytes()).collect())
-        }
-        _ => return None,
-    };
-    let size = HEADERS + code.len() as u64 + u64::from(length);
-    let mut elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    elf.extend(2u16.to_le_bytes());
-    elf.extend(machine.to_le_bytes());
-    elf.extend(1u32.to_le_bytes());
-    elf.extend([BASE + HEADERS, 64, 0].map(u64::to_le_bytes).concat());
-    elf.extend(0u32.to_le_bytes());
-    elf.extend([64u16, 56, 1, 64, 0, 0].map(u16::to_le_bytes).concat());
-    elf.extend([1u32, 5].map(u32::to_le_bytes).concat()); // loaded, readable and executable
-    elf.extend([0, BASE, BASE, size, size, 4096].map(u64::to_le_bytes).concat());
-    elf.extend(code);
-    elf.extend(PROBE_TEXT.as_bytes());
-    Some(elf)
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@
 use super::cgroup::{Cgroups, read_u64};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A reading.
@@ -188,74 +187,6 @@ fn process_clock_ns(pid: u32) -> Option<u64> {
         return None;
     }
     Some(u64::try_from(time.tv_sec).ok()? * 1_000_000_000 + u64::try_from(time.tv_nsec).ok()?)
-}
-
-const OWN_PREFIX: &str = "plumbkv-bench-";
-
-/// The folder below which the runner makes cgroups.
-fn own_parent() -> Option<PathBuf> {
-    let (cgroups, me) = (Cgroups::new(), std::process::id());
-    let folder = cgroups.folder(me, "cpuacct").or_else(|| cgroups.folder(me, "cpu"))?;
-    Some(folder.path)
-}
-
-/// Removes the empty cgroups of runners that were killed before they could do it.
-pub fn remove_left_behind() {
-    for entry in own_parent().and_then(|parent| fs::read_dir(parent).ok()).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let runner = name.to_str().and_then(|name| name.strip_prefix(OWN_PREFIX)?.split('-').next());
-        if runner.is_some_and(|pid| !pid.is_empty() && !Path::new("/proc").join(pid).exists()) {
-            let _ = fs::remove_dir(entry.path());
-        }
-    }
-}
-
-/// A cgroup of the runner's own making, for one native target; removed when dropped, once it is empty.
-#[derive(Debug)]
-pub struct OwnCgroup {
-    folder: PathBuf,
-}
-
-impl OwnCgroup {
-    /// Makes an empty one below the runner's own, of `cpuacct` where that is a hierarchy of its own, else of
-    /// version 2. Nothing where the system does not let us, as for an ordinary user.
-    #[must_use]
-    pub fn create(number: u32) -> Option<Self> {
-        let folder = own_parent()?.join(format!("{OWN_PREFIX}{}-{number}", std::process::id()));
-        fs::create_dir(&folder).ok()?;
-        let own = Self { folder };
-        // A folder that cannot take a process is of no use: shown by opening its file for writing.
-        own.procs().is_some().then_some(own)
-    }
-
-    /// `cgroup.procs`, open for writing: what writes `0` into it moves in.
-    #[must_use]
-    pub fn procs(&self) -> Option<fs::File> {
-        fs::OpenOptions::new().write(true).open(self.folder.join("cgroup.procs")).ok()
-    }
-
-    /// Moves a process in.
-    ///
-    /// # Errors
-    /// The system refuses, or the process is gone.
-    pub fn take(&self, pid: u32) -> std::io::Result<()> {
-        let mut file = self.procs().ok_or(std::io::ErrorKind::PermissionDenied)?;
-        write!(file, "{pid}")
-    }
-}
-
-impl Drop for OwnCgroup {
-    fn drop(&mut self) {
-        // A process that has just ended may still count for a moment.
-        for _ in 0..50 {
-            match fs::remove_dir(&self.folder) {
-                Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
-                    std::thread::sleep(std::time::Duration::from_millis(2));
-                }
-                _ => return,
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Known amounts of CPU time, burned in threads and children that live on and in some that end before the reading.
 
 use super::*;
-use crate::target::process::NativeProcess;
+use crate::target::process::{Launch, NativeProcess};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -104,7 +104,7 @@ fn time_burned_in_threads_and_children_is_read_within_two_percent() {
         path.display(),
         std::env::current_exe().unwrap().display()
     );
-    let mut target = NativeProcess::spawn(Path::new("/bin/sh"), &["-c".to_owned(), script], None).unwrap();
+    let mut target = NativeProcess::spawn(&Launch::new("/bin/sh", &["-c", &script])).unwrap();
     let burned = wait_for(&path);
     assert!(burned >= 4 * BURN.as_nanos() as u64);
     assert_within_two_percent(&Source::Processes(target.pid()), burned);
@@ -139,28 +139,4 @@ fn version_2_is_read_from_cpu_stat() {
     let expected =
         CpuTime { total_ns: 1_500_000, user_ns: 1_000_000, system_ns: 500_000, throttled_ns: 70_000 };
     assert_eq!(read, expected);
-}
-
-#[test]
-fn a_cgroup_is_removed_with_its_process() {
-    let Some(own) = OwnCgroup::create(u32::MAX) else { return };
-    let folder = own.folder.clone();
-    let mut process = Command::new("sleep").arg("5").spawn().unwrap();
-    own.take(process.id()).unwrap();
-    assert!(Source::own_cgroup(process.id()).is_some());
-    process.kill().unwrap();
-    process.wait().unwrap();
-    drop(own);
-    assert!(!folder.exists());
-}
-
-#[test]
-fn a_cgroup_of_a_runner_that_is_gone_is_removed_and_that_of_a_living_one_is_not() {
-    let Some(living) = OwnCgroup::create(u32::MAX - 1) else { return };
-    let parent = living.folder.parent().unwrap();
-    // No process id is as large: the kernel's largest is 2^22.
-    let orphan = parent.join("plumbkv-bench-99999999-0");
-    fs::create_dir(&orphan).unwrap();
-    remove_left_behind();
-    assert!(!orphan.exists() && living.folder.exists());
 }

@@ -9,13 +9,16 @@ pub mod container;
 pub mod cpu_time;
 mod digest;
 pub mod memory;
+pub mod own_cgroup;
 mod probe;
+mod probe_program;
 mod process;
 mod running;
+mod seccomp;
 
 pub use catalogue::*;
 pub use probe::{locate, probe};
-pub use running::{Placed, RunningTarget, start};
+pub use running::{Placed, RunningTarget, Start, start};
 
 use crate::model::Image;
 use std::path::PathBuf;
@@ -35,6 +38,8 @@ pub struct Setup {
     pub runtime: Result<container::Runtime, String>,
     /// The image of the subject, or why there is none.
     pub image: Result<Image, String>,
+    /// Whether a native process can be held to limits, or why not.
+    pub limits: Result<(), String>,
     /// `{server_binary}` in the catalogue.
     pub server_binary: PathBuf,
     /// `{runner_binary}` in the catalogue.
@@ -53,6 +58,7 @@ impl Setup {
             generator_threads: 1,
             runtime: Err("containers were not asked for".to_owned()),
             image: Err("containers were not asked for".to_owned()),
+            limits: can_limit(),
             server_binary,
             runner_binary: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("bench-runner")),
         }
@@ -70,6 +76,14 @@ impl Setup {
             }
         };
     }
+}
+
+/// Whether a cgroup with limits can be made here: shown by making one.
+fn can_limit() -> Result<(), String> {
+    let limit = own_cgroup::Limit { cpus: container::CPUS, memory_bytes: container::MEMORY_BYTES };
+    own_cgroup::OwnCgroup::limiting(process::next_number(), limit)
+        .map(drop)
+        .map_err(|reason| format!("no native process can be held to limits here: {reason}"))
 }
 
 /// The first two CPUs the runner may use; none where there is only one.

@@ -2,9 +2,9 @@
 
 use super::command::run;
 use super::digest::{is_static, rustc_of, sha256_file};
-use super::{AllocatorProbe, Catalogue, Definition, Placed, SettingScope, Setup, start};
+use super::{AllocatorProbe, Catalogue, Definition, SettingScope, Setup, Start, start};
 use crate::load::client::{Client, info_field};
-use crate::model::{Build, Mode, Role, Setting, TargetRecord};
+use crate::model::{Build, Role, Setting, TargetRecord};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -98,8 +98,7 @@ fn ask_info(
     setup: &Setup,
     field: &str,
 ) -> Result<String, String> {
-    let anywhere = Placed { target: None, generator: None };
-    let target = start(definition, chosen, setup, Mode::Native, anywhere, None)?;
+    let target = start(&Start::native(definition, chosen, setup))?;
     let info = Client::connect(&target.address, Duration::from_secs(5)).and_then(|mut client| client.info());
     target.stop();
     let info = info.map_err(|error| format!("{}: {error}", definition.key))?;

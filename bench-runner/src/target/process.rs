@@ -3,13 +3,13 @@
 //! A process group of its own, pinned and moved into its cgroup before its program begins, killed by the kernel
 //! should the runner die, and ended by its own process id.
 
-use super::cpu_time::OwnCgroup;
+use super::own_cgroup::{Limit, OwnCgroup};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use rustix::thread::CpuSet;
 use std::collections::VecDeque;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -38,21 +38,53 @@ pub(crate) fn next_number() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// A program to start.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Launch {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<String>,
+    /// Environment variables besides the runner's own.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Where it begins; the runner's own folder if none.
+    pub(crate) directory: Option<PathBuf>,
+    /// The CPU it is held on; any if none.
+    pub(crate) cpu: Option<u32>,
+    /// What it is held to.
+    pub(crate) limit: Option<Limit>,
+}
+
+#[cfg(test)]
+impl Launch {
+    /// A program with arguments and nothing else.
+    pub(crate) fn new(program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        Self { program: program.into(), arguments, ..Self::default() }
+    }
+}
+
 impl NativeProcess {
     /// Starts a program. It dies with the thread that calls this.
-    pub(crate) fn spawn(program: &Path, arguments: &[String], cpu: Option<u32>) -> Result<Self, String> {
-        let told = |error: std::io::Error| format!("cannot start {}: {error}", program.display());
-        let cgroup = OwnCgroup::create(next_number());
-        let procs = cgroup.as_ref().and_then(OwnCgroup::procs);
+    pub(crate) fn spawn(launch: &Launch) -> Result<Self, String> {
+        let told = |error: std::io::Error| format!("cannot start {}: {error}", launch.program.display());
+        let cgroup = match launch.limit {
+            Some(limit) => Some(OwnCgroup::limiting(next_number(), limit)?),
+            None => OwnCgroup::counting(next_number()),
+        };
+        let procs = cgroup.as_ref().map(OwnCgroup::procs).unwrap_or_default();
+        let must_move = launch.limit.is_some();
         let (mut reader, writer) = std::io::pipe().map_err(told)?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(&launch.program);
         command
-            .args(arguments)
+            .args(&launch.arguments)
+            .envs(launch.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(told)?)
             .stderr(writer)
             .process_group(0);
-        let cpus = cpu.map(|cpu| {
+        if let Some(directory) = &launch.directory {
+            command.current_dir(directory);
+        }
+        let cpus = launch.cpu.map(|cpu| {
             let mut set = CpuSet::new();
             set.set(cpu as usize);
             set
@@ -64,9 +96,12 @@ impl NativeProcess {
                 if let Some(set) = &cpus {
                     rustix::thread::sched_setaffinity(None, set)?;
                 }
-                if let Some(file) = &procs {
-                    // Best effort: CPU time is then read from the processes themselves.
-                    let _ = rustix::io::write(file, b"0");
+                for file in &procs {
+                    let moved = rustix::io::write(file, b"0");
+                    // Only for counting it is best effort: CPU time is then read from the processes themselves.
+                    if must_move {
+                        moved?;
+                    }
                 }
                 Ok(())
             });
@@ -166,7 +201,7 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> NativeProcess {
-        NativeProcess::spawn(Path::new("/bin/sh"), &["-c".to_owned(), script.to_owned()], None).unwrap()
+        NativeProcess::spawn(&Launch::new("/bin/sh", &["-c", script])).unwrap()
     }
 
     fn alive(pid: u32) -> bool {
@@ -189,6 +224,18 @@ mod tests {
     }
 
     #[test]
+    fn environment_and_folder_are_the_ones_given() {
+        let launch = Launch {
+            environment: vec![("PLUMB".to_owned(), "kv".to_owned())],
+            directory: Some("/usr".into()),
+            ..Launch::new("/bin/sh", &["-c", "echo $PLUMB in $(pwd)"])
+        };
+        let process = NativeProcess::spawn(&launch).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(process.last_words().as_deref(), Some("kv in /usr"));
+    }
+
+    #[test]
     fn the_last_line_and_the_exit_are_told() {
         let mut process = shell("echo one; echo 'cannot listen' >&2; exit 3");
         std::thread::sleep(Duration::from_millis(200));
@@ -199,14 +246,15 @@ mod tests {
     #[test]
     fn it_runs_on_the_cpu_it_was_given() {
         let Some((cpu, _)) = crate::target::choose_cpus() else { return };
-        let process = NativeProcess::spawn(Path::new("/bin/sleep"), &["5".to_owned()], Some(cpu)).unwrap();
+        let process =
+            NativeProcess::spawn(&Launch { cpu: Some(cpu), ..Launch::new("/bin/sleep", &["5"]) }).unwrap();
         let allowed = crate::target::cgroup::status_field(process.pid(), "Cpus_allowed_list");
         assert_eq!(allowed, Some(cpu.to_string()));
     }
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
-        let error = NativeProcess::spawn(Path::new("/nowhere/x"), &[], None).unwrap_err();
+        let error = NativeProcess::spawn(&Launch::new("/nowhere/x", &[])).unwrap_err();
         assert!(error.contains("/nowhere/x"), "{error}");
     }
 }

@@ -1,11 +1,12 @@
 //! A target that answers: where it is, what the kernel says of it, and how it is ended.
 
 use super::cgroup::{Cgroups, Limits, status_field};
-use super::container::{Container, Request};
+use super::container::{CPUS, Container, MEMORY_BYTES, Request};
 use super::cpu_time::Source;
 use super::digest::sha256_file;
 use super::memory::rss_bytes;
-use super::process::{NativeProcess, free_port};
+use super::own_cgroup::Limit;
+use super::process::{Launch, NativeProcess, free_port};
 use super::{Definition, Setup, locate};
 use crate::load::client::{Address, Client};
 use crate::model::{Mode, Placement, ProcessFacts};
@@ -88,22 +89,72 @@ impl Kind {
     }
 }
 
+/// One start of a target: which, where, and under what.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    /// What the catalogue says of it.
+    pub definition: &'a Definition,
+    /// Another file for its program.
+    pub binary_override: Option<&'a Path>,
+    /// Where and with what targets are started.
+    pub setup: &'a Setup,
+    /// A process, a container …
+    pub mode: Mode,
+    /// CPUs.
+    pub placed: Placed,
+    /// Its own memory cap, bytes.
+    pub cap_bytes: Option<u64>,
+    /// Memory limit of its cgroup or container, bytes; 2 GiB where the mode limits and none is given.
+    pub memory_limit_bytes: Option<u64>,
+    /// The switch that is thrown: a key of its `variants`.
+    pub variant: Option<&'a str>,
+}
+
+impl<'a> Start<'a> {
+    /// A native process on any CPU, as the catalogue says.
+    #[must_use]
+    pub fn native(definition: &'a Definition, binary_override: Option<&'a Path>, setup: &'a Setup) -> Self {
+        Self {
+            definition,
+            binary_override,
+            setup,
+            mode: Mode::Native,
+            placed: Placed { target: None, generator: None },
+            cap_bytes: None,
+            memory_limit_bytes: None,
+            variant: None,
+        }
+    }
+
+    fn arguments(&self, host: &str, port: u16) -> Result<Vec<String>, String> {
+        let definition = self.definition;
+        let switched = self.variant.map(|key| definition.variant(key)).transpose()?;
+        let extra = switched.map_or(&[][..], |variant| &variant.args);
+        Ok(definition.arguments(host, port, self.cap_bytes, extra))
+    }
+
+    fn environment(&self) -> Result<Vec<(String, String)>, String> {
+        let switched = self.variant.map(|key| self.definition.variant(key)).transpose()?;
+        let all =
+            self.definition.environment.iter().chain(switched.into_iter().flat_map(|it| &it.environment));
+        Ok(all.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
+    /// What a mode that limits holds the target to.
+    fn limit(&self) -> Limit {
+        Limit { cpus: CPUS, memory_bytes: self.memory_limit_bytes.unwrap_or(MEMORY_BYTES) }
+    }
+}
+
 /// Starts a target and waits until it has answered.
 ///
 /// # Errors
 /// It is not there, does not start, ends, or does not answer in time: one line with its own last words.
-pub fn start(
-    definition: &Definition,
-    binary_override: Option<&Path>,
-    setup: &Setup,
-    mode: Mode,
-    placed: Placed,
-    cap_bytes: Option<u64>,
-) -> Result<RunningTarget, String> {
+pub fn start(wanted: &Start<'_>) -> Result<RunningTarget, String> {
     let mut last = String::new();
     // Between choosing a port and the target's bind somebody else may take it.
     for _ in 0..3 {
-        match start_once(definition, binary_override, setup, mode, placed, cap_bytes) {
+        match start_once(wanted) {
             Err(reason) if reason.to_ascii_lowercase().contains("address already in use") => last = reason,
             other => return other,
         }
@@ -111,32 +162,32 @@ pub fn start(
     Err(last)
 }
 
-fn start_once(
-    definition: &Definition,
-    binary_override: Option<&Path>,
-    setup: &Setup,
-    mode: Mode,
-    placed: Placed,
-    cap_bytes: Option<u64>,
-) -> Result<RunningTarget, String> {
+fn start_once(wanted: &Start<'_>) -> Result<RunningTarget, String> {
+    let Start { definition, setup, mode, placed, .. } = *wanted;
     let key = &definition.key;
     let port = free_port()?;
     let mut password = None;
+    let mut environment = wanted.environment()?;
     let begin;
     let mut kind = match mode {
-        Mode::Native => {
-            let binary = locate(definition, binary_override, setup)?;
-            let arguments = definition.arguments("127.0.0.1", port, cap_bytes);
+        Mode::Native | Mode::NativeLimited => {
+            let launch = Launch {
+                program: locate(definition, wanted.binary_override, setup)?,
+                arguments: wanted.arguments("127.0.0.1", port)?,
+                environment,
+                directory: None,
+                cpu: placed.target,
+                limit: (mode == Mode::NativeLimited).then(|| wanted.limit()),
+            };
             begin = Instant::now();
-            Kind::Native(NativeProcess::spawn(&binary, &arguments, placed.target)?)
+            Kind::Native(NativeProcess::spawn(&launch)?)
         }
-        Mode::ContainerHost | Mode::ContainerPublished => {
+        Mode::ContainerHost | Mode::ContainerPublished | Mode::ContainerNoIoUring => {
             let container =
                 definition.container.as_ref().ok_or_else(|| format!("{key} has no container image"))?;
             let runtime = setup.runtime.as_ref().map_err(Clone::clone)?;
             let image = setup.image.as_ref().map_err(Clone::clone)?;
-            let published = mode == Mode::ContainerPublished;
-            let mut environment = Vec::new();
+            let published = mode != Mode::ContainerHost;
             if published {
                 let secret = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
                 environment.push((container.password_env.clone(), secret.clone()));
@@ -147,23 +198,43 @@ fn start_once(
                 image: &image.reference,
                 cpu: placed.target,
                 published: published.then_some(port),
+                io_uring: mode != Mode::ContainerNoIoUring,
+                memory_bytes: wanted.limit().memory_bytes,
                 environment,
-                arguments: definition.arguments(host, inner, cap_bytes),
+                arguments: wanted.arguments(host, inner)?,
             };
             begin = Instant::now();
             let started =
                 runtime.start(&request).map_err(|reason| format!("{key} did not start: {reason}"))?;
             Kind::Container(started)
         }
-        Mode::NativeLimited | Mode::ContainerNoIoUring | Mode::External => {
-            return Err(format!("{key} cannot be started in mode {mode:?}"));
-        }
+        Mode::External => return Err(format!("{key} is not ours to start")),
     };
     let address = Address { socket: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), password };
     wait_until_ready(key, &mut kind, &address, begin)?;
     let ready_ms = begin.elapsed().as_secs_f64() * 1e3;
     let pid = kind.pid();
+    if mode == Mode::NativeLimited {
+        held_to(wanted.limit(), &Cgroups::new().limits(pid)).map_err(|reason| format!("{key}: {reason}"))?;
+    }
     Ok(RunningTarget { address, pid, ready_ms, cpu: Source::of(pid), rss_bytes_start: rss_bytes(pid), kind })
+}
+
+/// Whether the limits that were read back are the ones a cell is labelled with.
+fn held_to(wanted: Limit, found: &Limits) -> Result<(), String> {
+    let cpus = f64::from(wanted.cpus);
+    let same = found.cpu == Some(cpus)
+        && found.memory_bytes.is_some_and(|bytes| bytes.abs_diff(wanted.memory_bytes) < 65_536);
+    if same {
+        return Ok(());
+    }
+    let cpu = found.cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
+    let memory = found.memory_bytes.map_or_else(|| "any".to_owned(), |bytes| bytes.to_string());
+    Err(format!(
+        "meant to be held to {cpus} CPU and {} bytes of memory, but its cgroups say {cpu} CPU and {memory} bytes: \
+         a tighter limit may lie above the runner's own cgroup",
+        wanted.memory_bytes
+    ))
 }
 
 fn wait_until_ready(key: &str, kind: &mut Kind, address: &Address, begin: Instant) -> Result<(), String> {
