@@ -48,6 +48,7 @@ fn phase(name: &str, mix: &[(Operation, u32)]) -> WirePhase {
         min_operations: 100,
         exact_operations: None,
         timeout_s: 20.0,
+        ..WirePhase::default()
     }
 }
 

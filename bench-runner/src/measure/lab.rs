@@ -145,6 +145,20 @@ impl Bench<'_> {
                 .map(|trial| (phase.cell.key.clone(), trial))
                 .collect(),
             Work::Startup { .. } | Work::Embedded { .. } => Vec::new(),
+            Work::MemoryPerKey { phase } => {
+                let reason = "measuring memory per key is not written yet";
+                vec![(
+                    phase.cell.key.clone(),
+                    broken(step.trial, step.position, Status::Skipped, reason.to_owned()),
+                )]
+            }
+            Work::Expiry { phase } => {
+                let reason = "measuring expiry is not written yet";
+                vec![(
+                    phase.cell.key.clone(),
+                    broken(step.trial, step.position, Status::Skipped, reason.to_owned()),
+                )]
+            }
         };
         self.tell("", Stage::Stopping);
         target.stop();

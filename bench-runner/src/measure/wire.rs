@@ -126,6 +126,10 @@ fn measure_phase(
         let reason = "the load needs keys and operations, and deletes cannot be mixed with others";
         return Err(End::Broken(Status::Failed, reason.to_owned()));
     }
+    if phase.offer.arrival().is_some() || phase.client_program.is_some() || phase.protocol.is_some() {
+        let reason = "open loops, other protocols and other programs cannot be measured yet";
+        return Err(End::Broken(Status::Skipped, reason.to_owned()));
+    }
     let step = bench.step;
     let values = Values::new(step.seed, phase.value_bytes as usize);
     forget_rss_peak(target.pid);

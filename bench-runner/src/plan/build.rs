@@ -6,9 +6,9 @@
 use super::cells::{Unit, units};
 use super::cost::step_seconds;
 use super::order::{arrange, rotation, row};
-use super::step::{Step, Work};
+use super::step::{Offer, Step, Work};
 use crate::model::{Mode, Profile};
-use crate::scenario::{Rules, Scenario};
+use crate::scenario::Scenario;
 
 /// Seeds stay below 2^53, so that a JSON reader that knows only doubles keeps them whole.
 const SEED_MASK: u64 = (1 << 53) - 1;
@@ -51,7 +51,6 @@ impl Plan {
 /// Builds the plan. The same request gives the same plan.
 #[must_use]
 pub fn build(request: &Request<'_>) -> Plan {
-    let trials = Rules::of(request.profile).trials;
     let arranged: Vec<(&Scenario, u64, Vec<Unit>)> = request
         .scenarios
         .iter()
@@ -60,9 +59,14 @@ pub fn build(request: &Request<'_>) -> Plan {
             (scenario, seed, arranged_units(scenario, seed, request))
         })
         .collect();
+    let most = request.scenarios.iter().map(|scenario| scenario.rules(request.profile).trials).max();
     let mut steps = Vec::new();
-    for trial in 0..trials {
+    for trial in 0..most.unwrap_or(0) {
         for (scenario, seed, units) in &arranged {
+            let trials = scenario.rules(request.profile).trials;
+            if trial >= trials {
+                continue;
+            }
             // Every target of a round gets the same seed: the same keys in the same order.
             let seed = mixed(*seed, [u64::from(trial)]);
             for index in row(units.len(), trial as usize) {
@@ -76,8 +80,8 @@ pub fn build(request: &Request<'_>) -> Plan {
                     trial,
                     seed,
                     cap_bytes: unit.cap_bytes,
-                    memory_limit_bytes: None,
-                    variant: None,
+                    memory_limit_bytes: unit.memory_limit_bytes,
+                    variant: unit.variant.clone(),
                     work: rotated(&unit.work, trial, trials),
                 });
             }
@@ -101,7 +105,8 @@ fn arranged_units(scenario: &Scenario, seed: u64, request: &Request<'_>) -> Vec<
 /// another phase.
 fn rotated(work: &Work, trial: u32, trials: u32) -> Work {
     match work {
-        Work::Wire { phases } => {
+        // Rates in percent of a peak follow that peak.
+        Work::Wire { phases } if phases.iter().all(|phase| phase.offer == Offer::Replies) => {
             let mut phases = phases.clone();
             let start = rotation(phases.len(), trial, trials);
             phases.rotate_left(start);

@@ -3,7 +3,8 @@
 //! The rates below are round, on the slow side, and belong to a two-core virtual machine: an estimate that is too long costs
 //! nothing, one that is too short breaks a promise. They never enter a result.
 
-use super::step::{CapLoad, Operation, Step, WirePhase, Work};
+use super::knee;
+use super::step::{CapLoad, Offer, Operation, Step, WirePhase, Work};
 use plumbkv_bench_driver::protocol::{Phase, Records};
 
 /// Start, probing and end of a process, seconds.
@@ -29,6 +30,13 @@ const CELL_S: f64 = 0.015;
 /// Looking at every key of a filled store, keys per second.
 const LOOKS: f64 = 50_000.0;
 
+/// Reads per second of a trace, the comparison with exact LRU included.
+const TRACED: f64 = 250_000.0;
+/// Between two rates of the search for the knee, seconds.
+const KNEE_PAUSE_S: f64 = 0.03;
+/// Until what is left behind after a load can be looked at, seconds.
+const SETTLE_S: f64 = 1.0;
+
 /// Estimated duration of one step, seconds.
 #[must_use]
 pub fn step_seconds(step: &Step) -> f64 {
@@ -42,7 +50,13 @@ pub fn step_seconds(step: &Step) -> f64 {
                 + match &phase.load {
                     CapLoad::Fill { keys, .. } => *keys as f64 * (1.0 / ONE_AT_A_TIME + 1.0 / LOOKS),
                     CapLoad::Overwrite { seconds, .. } | CapLoad::TtlChurn { seconds, .. } => *seconds,
+                    CapLoad::Trace { requests, .. } => *requests as f64 / TRACED,
                 }
+        }
+        Work::MemoryPerKey { phase } => process + CELL_S + phase.keys as f64 / PIPELINED + SETTLE_S,
+        Work::Expiry { phase } => {
+            let keys = (phase.keys + phase.kept_keys) as f64 / PIPELINED;
+            process + CELL_S + keys + phase.within_ms as f64 / 1e3 + SETTLE_S
         }
         Work::Startup { starts, .. } => {
             f64::from(*starts) * if native { NATIVE_START_S } else { CONTAINER_START_S }
@@ -82,6 +96,11 @@ fn phase_seconds(phase: &WirePhase) -> f64 {
         (_, 1) => MANY,
         _ => PIPELINED,
     };
+    if let Offer::Knee { .. } = phase.offer {
+        return CELL_S
+            + knee::PROBES_MAX as f64 * (phase.min_seconds + KNEE_PAUSE_S)
+            + f64::from(phase.clients) * CONNECT_S;
+    }
     let operations = phase.min_operations.max(phase.exact_operations.unwrap_or(0));
     let measured = phase.min_seconds.max(operations as f64 / rate);
     let reads = phase.mix.iter().any(|(operation, _)| *operation != Operation::Set);

@@ -1,6 +1,7 @@
 //! Which cells does a scenario have for one driver program, and what comes before each?
 
-use super::cells::{Unit, Who, bytes, cell_at, placement, thousands};
+use super::cells::{Unit, Who, cell_at, placement};
+use super::label::{bytes, thousands};
 use super::step::{EmbeddedPhase, Work};
 use crate::model::{Axes, Placement};
 use crate::scenario::{Embedded, EmbeddedOperation, PlacementChoice, Rules};

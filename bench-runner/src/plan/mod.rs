@@ -4,12 +4,15 @@ mod build;
 mod cells;
 mod cost;
 mod embedded;
+pub mod knee;
+mod label;
+mod names;
 mod order;
 mod step;
 
 pub use build::{Plan, Request, build};
-pub use cells::{MODES, mode_name, placement_name};
 pub use cost::{remaining_seconds, step_seconds};
+pub use names::{MODES, mode_name, placement_name};
 pub use step::*;
 
 #[cfg(test)]

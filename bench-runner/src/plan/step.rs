@@ -4,6 +4,7 @@
 //! yields one trial per cell, with a status and a reason: there is never a gap.
 
 use crate::model::{Axes, Mode, Placement, Trial};
+use crate::scenario::{Arrival, ClientProgram, Distribution, Protocol, Transport};
 use plumbkv_bench_driver::protocol::{Phase, Records, SyncMode};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,7 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Work {
-    /// Closed-loop load over a socket, one cell after the other on the same process.
+    /// Load over a socket, one cell after the other on the same process.
     Wire {
         /// The cells, in the order of this trial.
         phases: Vec<WirePhase>,
@@ -62,6 +63,16 @@ pub enum Work {
         /// The one cell of this step.
         phase: EmbeddedPhase,
     },
+    /// Many small keys, written once, and the memory they take.
+    MemoryPerKey {
+        /// The one cell of this step.
+        phase: KeysPhase,
+    },
+    /// Keys that run out under reads of keys that stay.
+    Expiry {
+        /// The one cell of this step.
+        phase: ExpiryPhase,
+    },
 }
 
 impl Work {
@@ -73,12 +84,14 @@ impl Work {
             Self::MemoryCap { phase } => vec![&phase.cell],
             Self::Startup { cell, .. } => vec![cell],
             Self::Embedded { phase } => vec![&phase.cell],
+            Self::MemoryPerKey { phase } => vec![&phase.cell],
+            Self::Expiry { phase } => vec![&phase.cell],
         }
     }
 }
 
 /// A cell's key, label and axes: see [`crate::model::Cell`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellKey {
     /// Unique within the scenario.
     pub key: String,
@@ -88,8 +101,8 @@ pub struct CellKey {
     pub axes: Axes,
 }
 
-/// One cell of closed-loop load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// One cell of load over sockets.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WirePhase {
     /// Which cell it is.
     pub cell: CellKey,
@@ -99,11 +112,35 @@ pub struct WirePhase {
     pub pipeline: u32,
     /// Weights of the operations; one entry for a pure load.
     pub mix: Vec<(Operation, u32)>,
-    /// Value size, bytes; values are incompressible.
+    /// Value size, bytes; values are incompressible. With a `value_mix`, the largest of it.
     pub value_bytes: u32,
+    /// Sizes mixed in this cell, each with its weight; empty: all are `value_bytes` long.
+    #[serde(default)]
+    pub value_mix: Vec<(u32, u32)>,
     /// Size of the key space; every key of it is loaded before reads and deletes. Keys are `key:%012d`,
-    /// 16 bytes, drawn uniformly; a `del` draws without repetition and puts back what ran out.
+    /// 16 bytes; a `del` draws without repetition and puts back what ran out.
     pub keys: u64,
+    /// How keys are drawn; none: uniformly.
+    #[serde(default)]
+    pub distribution: Option<Distribution>,
+    /// When requests start.
+    #[serde(default)]
+    pub offer: Offer,
+    /// Lifetime of what is set, ms.
+    #[serde(default)]
+    pub ttl_ms: Option<u64>,
+    /// Protocol, where not the target's usual one.
+    #[serde(default)]
+    pub protocol: Option<Protocol>,
+    /// What carries the bytes, where not TCP.
+    #[serde(default)]
+    pub transport: Option<Transport>,
+    /// Every request on a connection of its own.
+    #[serde(default)]
+    pub new_connections: bool,
+    /// The load generator, where it is somebody else's.
+    #[serde(default)]
+    pub client_program: Option<ClientProgram>,
     /// Seconds not counted, before.
     pub warmup_s: f64,
     /// The cell runs at least this long …
@@ -133,6 +170,50 @@ pub struct EmbeddedPhase {
     pub measured: Phase,
     /// It is a `timeout` after this many seconds, for each phase.
     pub timeout_s: f64,
+}
+
+/// When do the requests of a cell start?
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Offer {
+    /// Closed loop: when the one before was answered.
+    #[default]
+    Replies,
+    /// Closed loop, whose throughput is the peak that later cells of the same process refer to.
+    Peak,
+    /// Open loop at a share of that peak.
+    PercentOfPeak {
+        /// Percent.
+        percent: u32,
+        /// How starts are spaced.
+        arrival: Arrival,
+    },
+    /// Open loop at a given rate.
+    PerSecond {
+        /// Requests per second.
+        per_second: u64,
+        /// How starts are spaced.
+        arrival: Arrival,
+    },
+    /// Open loop at one rate after the other, until the highest is found that is still answered in time:
+    /// see [`super::knee`].
+    Knee {
+        /// How starts are spaced.
+        arrival: Arrival,
+    },
+}
+
+impl Offer {
+    /// How starts are spaced; none for a closed loop.
+    #[must_use]
+    pub fn arrival(self) -> Option<Arrival> {
+        match self {
+            Self::Replies | Self::Peak => None,
+            Self::PercentOfPeak { arrival, .. }
+            | Self::PerSecond { arrival, .. }
+            | Self::Knee { arrival } => Some(arrival),
+        }
+    }
 }
 
 /// A request of the load.
@@ -208,6 +289,43 @@ pub enum CapLoad {
         /// Seconds.
         seconds: f64,
     },
+    /// GET of keys drawn by Zipf's law on one connection, and a SET of each that was not there.
+    Trace {
+        /// Key space.
+        keys: u64,
+        /// Sizes, smallest to largest, bytes; each key has one for good.
+        value_bytes: (u32, u32),
+        /// GETs.
+        requests: u64,
+    },
+}
+
+/// One cell of the `memory-per-key` scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeysPhase {
+    /// Which cell it is.
+    pub cell: CellKey,
+    /// Keys written, 16 bytes each.
+    pub keys: u64,
+    /// Value size, bytes.
+    pub value_bytes: u32,
+}
+
+/// One cell of the `expiry` scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExpiryPhase {
+    /// Which cell it is.
+    pub cell: CellKey,
+    /// Connections that read meanwhile.
+    pub clients: u32,
+    /// Keys that stay, and are read.
+    pub kept_keys: u64,
+    /// Keys that run out.
+    pub keys: u64,
+    /// Value size of both, bytes.
+    pub value_bytes: u32,
+    /// Lifetimes are spread evenly over this time, ms.
+    pub within_ms: u64,
 }
 
 /// What came of a step.

@@ -72,6 +72,37 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         (("kind = \"wire\"", "kind = \"startup\""), "kind `startup` takes no [[load]]"),
         (("[\"native\"]", "[\"native\", \"native\"]"), "stands twice"),
         (("keys = 10", "keys = 10\ntargets = [\"plumkv\"]"), "did you mean `plumbkv`?"),
+        (("keys = 10", "keys = 10\nvalue_mix = [[64, 1]]"), "leave value_bytes out"),
+        (("keys = 10", "keys = 10\ndistribution = [\"zipf\", \"zipf\"]"), "distribution holds zipf twice"),
+        (("keys = 10", "keys = 10\ndistribution = [\"zip\"]"), "did you mean `zipf`?"),
+        (("keys = 10", "keys = 10\narrival = \"poisson\""), "`arrival` needs rate_percent"),
+        (("keys = 10", "keys = 10\nrate_per_second = [10]"), "need `arrival`"),
+        (
+            ("keys = 10", "keys = 10\nrate_per_second = [0]\narrival = \"fixed\""),
+            "rate_per_second must be 1 to",
+        ),
+        (
+            ("keys = 10", "keys = 10\nrate_percent = [50]\narrival = \"fixed\""),
+            "put a [[load]] with seek = \"peak\"",
+        ),
+        (
+            ("keys = 10", "keys = 10\nseek = \"knee\"\narrival = \"fixed\""),
+            "put a [[load]] with seek = \"peak\"",
+        ),
+        (("keys = 10", "keys = 10\nseek = \"peak\"\nrequests = [10]"), "`requests` belongs to a closed loop"),
+        (("keys = 10", "keys = 10\nttl_ms = 0"), "ttl_ms must be 1 to"),
+        (("\"set\"", "\"get\"\nttl_ms = 5"), "ttl_ms belongs to operation"),
+        (("keys = 10", "keys = 10\nvariant = \"mimalloc\""), "must be a switch and its value"),
+        (("keys = 10", "keys = 10\nmemory_limit_bytes = 1"), "memory_limit_bytes must be"),
+        (("keys = 10", "keys = 10\nclient_program = \"wrk\""), "wrk takes operation \"get\" with protocol"),
+        (
+            ("keys = 10", "keys = 10\nclient_program = \"redis-benchmark\"\nrequests = [5]"),
+            "takes a plain closed loop",
+        ),
+        (
+            ("revision = 1", "revision = 1\ntrials = { smoke = 1, quick = 0, full = 3 }"),
+            "trials.quick must be",
+        ),
     ] {
         let error = check(change);
         assert!(error.contains(told), "{error}\ndoes not say\n{told}");
@@ -101,4 +132,35 @@ fn a_target_that_nobody_can_start_is_named_with_the_nearest() {
     assert!(known_targets(&scenario, &["plumbkv", "null"]).is_ok());
     let error = known_targets(&scenario, &["plumb-kv", "null"]).unwrap_err().to_string();
     assert_eq!(error, "demo.toml: unknown target `plumbkv`; did you mean `plumb-kv`?");
+}
+
+#[test]
+fn rates_may_follow_their_peak() {
+    let rates = "[[load]]\noperation = \"set\"\nvalue_bytes = [64]\nclients = [1]\nkeys = 10\narrival = \"poisson\"\nrate_percent = [50]\n";
+    let peak = GOOD.replace("keys = 10", "keys = 10\nseek = \"peak\"");
+    Scenario::parse("demo.toml", &format!("{peak}\n{rates}")).unwrap();
+}
+
+#[test]
+fn a_scenario_may_have_trials_of_its_own() {
+    let text = GOOD.replace("revision = 1", "revision = 1\ntrials = { smoke = 1, quick = 2, full = 3 }");
+    let scenario = Scenario::parse("demo.toml", &text).unwrap();
+    assert_eq!(PROFILES.map(|profile| scenario.rules(profile).trials), [1, 2, 3]);
+    let plain = Scenario::parse("demo.toml", GOOD).unwrap();
+    assert_eq!(PROFILES.map(|profile| plain.rules(profile).trials), [1, 3, 9]);
+}
+
+#[test]
+fn what_is_counted_must_not_be_evicted_and_a_trace_must_press_on_its_cap() {
+    let head = GOOD.split("[[load]]").next().unwrap();
+    let check = |kind: &str, section: &str| {
+        let text = format!("{}{section}", head.replace("\"wire\"", kind));
+        Scenario::parse("demo.toml", &text).unwrap_err().to_string()
+    };
+    let per_key = "[[per_key]]\nkeys = 1_000_000\nvalue_bytes = 64\ncap_bytes = 100_000_000\n";
+    assert!(check("\"memory_per_key\"", per_key).contains("per_key 1: cap_bytes must be at least twice"));
+    let expiry = "[[expiry]]\nclients = 1\nkept_keys = 1\nkeys = 9\nvalue_bytes = 64\nwithin_ms = 1\ncap_bytes = 1_000_000\n";
+    assert!(check("\"expiry\"", expiry).contains("expiry 1: within_ms must be"));
+    let trace = "[[cap]]\ncap_bytes = 2_097_152\ntrace = { keys = 10, value_bytes = [64, 64], requests = { smoke = 1, quick = 1, full = 1 } }\n";
+    assert!(check("\"memory_cap\"", trace).contains("all fit under the cap"));
 }

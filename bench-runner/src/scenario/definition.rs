@@ -1,6 +1,9 @@
 //! What may stand in a scenario file? The text shape, exactly as TOML gives it, before any check.
 
+use super::cap::Cap;
 use super::embedded::Embedded;
+use super::keys::{Expiry, PerKey};
+use super::load::Load;
 use crate::model::{Mode, Profile};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +29,8 @@ pub struct Definition {
     pub validity: String,
     /// What the figures do not say.
     pub not_measured: String,
+    /// Trials of each cell, instead of the profile's: where one trial is long.
+    pub trials: Option<PerProfile<u32>>,
     /// Who takes part, and where.
     pub targets: Vec<TargetUse>,
     /// Kind `wire`: the loads.
@@ -40,13 +45,19 @@ pub struct Definition {
     /// Kind `embedded`, and besides loads kind `wire`: work of a driver program.
     #[serde(default)]
     pub embedded: Vec<Embedded>,
+    /// Kind `memory_per_key`: how many keys.
+    #[serde(default)]
+    pub per_key: Vec<PerKey>,
+    /// Kind `expiry`: what runs out.
+    #[serde(default)]
+    pub expiry: Vec<Expiry>,
 }
 
 /// Which of the runner's ways of measuring a scenario takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Closed-loop load over sockets.
+    /// Load over sockets, closed or open loop.
     Wire,
     /// A store filled past its cap.
     MemoryCap,
@@ -54,6 +65,10 @@ pub enum Kind {
     Startup,
     /// Engines linked into a driver program.
     Embedded,
+    /// What a key costs, at many of them.
+    MemoryPerKey,
+    /// Keys that run out under load.
+    Expiry,
 }
 
 impl Kind {
@@ -65,6 +80,8 @@ impl Kind {
             Self::MemoryCap => "memory_cap",
             Self::Startup => "startup",
             Self::Embedded => "embedded",
+            Self::MemoryPerKey => "memory_per_key",
+            Self::Expiry => "expiry",
         }
     }
 }
@@ -118,158 +135,7 @@ macro_rules! has_only {
         }
     )*};
 }
-has_only!(Load, Cap, Start, Embedded);
-
-/// A closed-loop load: every combination of its lists is a cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Load {
-    /// What is asked.
-    pub operation: LoadOperation,
-    /// Value sizes, bytes.
-    pub value_bytes: Vec<u32>,
-    /// Connections.
-    pub clients: Vec<u32>,
-    /// Requests in flight per connection; absent: one.
-    #[serde(default = "one_in_flight")]
-    pub pipeline: Vec<u32>,
-    /// SETs of 100 operations, in a mix.
-    #[serde(default)]
-    pub set_percent: Vec<u32>,
-    /// Exact numbers of requests; absent: by time.
-    #[serde(default)]
-    pub requests: Vec<u64>,
-    /// Size of the key space.
-    pub keys: u64,
-    /// CPUs of target and generator; absent: apart.
-    #[serde(default = "apart")]
-    pub placement: Vec<PlacementChoice>,
-    /// Only in these profiles; absent: in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub profiles: Option<Vec<Profile>>,
-    /// Only for these targets; absent: for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub targets: Option<Vec<String>>,
-    /// Only in these modes; absent: in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub modes: Option<Vec<Mode>>,
-}
-
-/// What a load asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoadOperation {
-    /// Only SET.
-    Set,
-    /// Only GET, of keys that are there.
-    Get,
-    /// Only DEL, of keys that are there.
-    Del,
-    /// SET and GET by `set_percent`.
-    Mixed,
-}
-
-/// A placement that can be asked for; the third, unpinned, is what is left where pinning is not possible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PlacementChoice {
-    /// Target on one CPU, generator on another.
-    Apart,
-    /// Both on the same CPU.
-    Together,
-}
-
-/// Something written against a memory cap: one cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cap {
-    /// The cap given to the target, bytes.
-    pub cap_bytes: u64,
-    /// Exactly one of the three.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fill: Option<Fill>,
-    /// Exactly one of the three.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overwrite: Option<Overwrite>,
-    /// Exactly one of the three.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl_churn: Option<TtlChurn>,
-    /// Only in these profiles; absent: in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub profiles: Option<Vec<Profile>>,
-    /// Only for these targets; absent: for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub targets: Option<Vec<String>>,
-    /// Only in these modes; absent: in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub modes: Option<Vec<Mode>>,
-}
-
-/// What a [`Cap`] writes.
-#[derive(Debug, Clone, Copy)]
-pub enum Written<'a> {
-    /// Each key once.
-    Fill(&'a Fill),
-    /// Growing values.
-    Overwrite(&'a Overwrite),
-    /// Values that expire soon.
-    TtlChurn(&'a TtlChurn),
-}
-
-impl Cap {
-    /// What it writes; none unless exactly one of the three is given.
-    #[must_use]
-    pub fn written(&self) -> Option<Written<'_>> {
-        match (&self.fill, &self.overwrite, &self.ttl_churn) {
-            (Some(fill), None, None) => Some(Written::Fill(fill)),
-            (None, Some(overwrite), None) => Some(Written::Overwrite(overwrite)),
-            (None, None, Some(churn)) => Some(Written::TtlChurn(churn)),
-            _ => None,
-        }
-    }
-}
-
-/// `key 1 … key n` once each, then a look at every key, then one value that cannot fit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fill {
-    /// Keys written.
-    pub keys: u64,
-    /// Value size, bytes.
-    pub value_bytes: u32,
-    /// Size of the value that must be refused, bytes.
-    pub oversize_bytes: u32,
-}
-
-/// Overwrites with growing values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Overwrite {
-    /// Connections.
-    pub clients: u32,
-    /// Key space.
-    pub keys: u64,
-    /// Smallest and largest size, bytes.
-    pub value_bytes: [u32; 2],
-    /// How long.
-    pub seconds: PerProfile<f64>,
-}
-
-/// Writes that expire soon.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TtlChurn {
-    /// Connections.
-    pub clients: u32,
-    /// Key space.
-    pub keys: u64,
-    /// Value size, bytes.
-    pub value_bytes: u32,
-    /// Lifetime, ms.
-    pub ttl_ms: u64,
-    /// How long.
-    pub seconds: PerProfile<f64>,
-}
+has_only!(Load, Cap, Start, PerKey, Expiry, Embedded);
 
 /// Starts of a process: one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -310,12 +176,4 @@ impl<T: Copy> PerProfile<T> {
             Profile::Full => self.full,
         }
     }
-}
-
-fn one_in_flight() -> Vec<u32> {
-    vec![1]
-}
-
-fn apart() -> Vec<PlacementChoice> {
-    vec![PlacementChoice::Apart]
 }

@@ -1,6 +1,6 @@
 //! What does a run's record say of the scenario it was made from?
 
-use super::{PROFILES, Rules, Scenario, profile_name};
+use super::{PROFILES, Scenario, profile_name};
 use crate::model::{Profile, ScenarioInfo};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -15,13 +15,15 @@ pub fn info(scenario: &Scenario, profile: Profile) -> ScenarioInfo {
     let definition = scenario.definition();
     let mut params = Map::new();
     params.insert("profile".to_owned(), Value::from(profile_name(profile)));
-    params.insert("rules".to_owned(), json(&Rules::of(profile)));
+    params.insert("rules".to_owned(), json(&scenario.rules(profile)));
     for (name, sections) in [
         ("targets", json(&definition.targets)),
         ("load", json(&definition.load)),
         ("cap", json(&definition.cap)),
         ("start", json(&definition.start)),
         ("embedded", json(&definition.embedded)),
+        ("per_key", json(&definition.per_key)),
+        ("expiry", json(&definition.expiry)),
     ] {
         let Value::Array(sections) = sections else { continue };
         let kept: Vec<Value> = sections.into_iter().filter_map(|section| resolve(section, profile)).collect();

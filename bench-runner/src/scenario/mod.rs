@@ -2,21 +2,27 @@
 //!
 //! [`Definition`] is the text shape, [`Scenario`] the same after its checks, [`Rules`] what a profile adds.
 
+mod cap;
 mod check;
+mod check_section;
 mod definition;
 mod embedded;
 mod info;
+mod keys;
+mod load;
 mod profile;
 pub mod strict;
+mod words;
 
+pub use cap::{Cap, Fill, Overwrite, Trace, TtlChurn, Written};
 pub use check::{Scenario, ScenarioError, known_targets};
-pub use definition::{
-    Cap, Definition, Fill, Kind, Load, LoadOperation, Only, Overwrite, PerProfile, PlacementChoice, Start,
-    TargetUse, TtlChurn, Written,
-};
+pub use definition::{Definition, Kind, Only, PerProfile, Start, TargetUse};
 pub use embedded::{Embedded, EmbeddedOperation};
 pub use info::info;
+pub use keys::{Expiry, PerKey};
+pub use load::{Load, LoadOperation, PlacementChoice};
 pub use profile::{PROFILES, Rules, profile_name};
+pub use words::{Arrival, ClientProgram, Connections, Distribution, Protocol, Seek, Transport};
 
 #[cfg(test)]
 mod check_test;

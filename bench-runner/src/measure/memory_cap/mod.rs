@@ -44,6 +44,9 @@ pub(crate) fn measure(bench: &mut Bench<'_>, target: &mut RunningTarget, phase: 
                 Churn { clients: *clients, keys: *keys, length, ttl_ms: Some(*ttl_ms), seconds: *seconds };
             churn(bench, target, phase, &order)
         }
+        CapLoad::Trace { .. } => {
+            Err(End::Broken(crate::model::Status::Skipped, "traces cannot be replayed yet".to_owned()))
+        }
     };
     match measured {
         Ok(mut trial) => {

@@ -1,0 +1,52 @@
+//! What may stand in a `[[per_key]]` and an `[[expiry]]`? Loads whose point is what a key costs while it lives and after.
+
+use crate::model::{Mode, Profile};
+use serde::{Deserialize, Serialize};
+
+/// Many small keys, written once, and the memory they take: one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PerKey {
+    /// Keys of 16 bytes.
+    pub keys: u64,
+    /// Value size, bytes.
+    pub value_bytes: u32,
+    /// Memory the target may account for; enough for all keys, bytes.
+    pub cap_bytes: u64,
+    /// Only in these profiles; absent: in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<Vec<Profile>>,
+    /// Only for these targets; absent: for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub targets: Option<Vec<String>>,
+    /// Only in these modes; absent: in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<Vec<Mode>>,
+}
+
+/// Many keys that run out within a while, under reads of keys that stay: one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expiry {
+    /// Connections that read meanwhile.
+    pub clients: u32,
+    /// Keys that stay, and are read.
+    pub kept_keys: u64,
+    /// Keys that run out.
+    pub keys: u64,
+    /// Value size of both, bytes.
+    pub value_bytes: u32,
+    /// The lifetimes are spread evenly over this time, ms.
+    pub within_ms: u64,
+    /// Memory the target may account for; enough for all keys, bytes.
+    pub cap_bytes: u64,
+    /// Only in these profiles; absent: in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<Vec<Profile>>,
+    /// Only for these targets; absent: for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub targets: Option<Vec<String>>,
+    /// Only in these modes; absent: in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<Vec<Mode>>,
+}
