@@ -54,7 +54,9 @@ impl Values {
         values
     }
 
-    fn stamp(&self, index: u64) -> [u8; STAMP_BYTES] {
+    /// Eight bytes that only this key has, with this seed.
+    #[must_use]
+    pub fn stamp(&self, index: u64) -> [u8; STAMP_BYTES] {
         // The finaliser of splitmix64 is a bijection: two keys never share a stamp.
         let mut mixed = index ^ self.seed;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,48 +1,94 @@
-//! `bench-runner load`: one stretch of closed-loop load against a server that is already running.
+//! `bench-runner load`: one stretch of load against a server that is already running.
 //!
 //! For cross-checks against other people's load generators, which have no notion of a trial. It writes keys
 //! `key:000000000000 …`, so point it at a server of your own only.
 
-use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
-use crate::load::client::{Address, Client};
-use crate::load::generator::{Generator, Stretch, Stretched};
-use crate::load::request::{Draw, Length, Workload};
+use super::{EXIT_FINE, EXIT_TOOL_ERROR, EXIT_USAGE, Format, Global};
+use crate::load::arrivals::{Arrival, Open};
+use crate::load::client::{Address, Client, Endpoint, TlsEndpoint};
+use crate::load::generator::{Connections, Generator, Pace, Stretch, Stretched, raise_open_files};
+use crate::load::http;
+use crate::load::recorder::Times;
+use crate::load::request::{Draw, Length, Protocol, Workload};
 use crate::load::values::Values;
 use crate::plan::Operation;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// One stretch of closed-loop load against a running server
+/// One stretch of load against a running server
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The server; keys that begin with `key:` are overwritten
-    #[arg(long, value_name = "HOST:PORT")]
-    server: SocketAddr,
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "unix", conflicts_with = "unix")]
+    server: Option<SocketAddr>,
+    /// The server's Unix socket
+    #[arg(long, value_name = "PATH")]
+    unix: Option<PathBuf>,
+    /// Speak TLS; the server's certificate must be for this name
+    #[arg(long, value_name = "NAME", requires = "server")]
+    tls: Option<String>,
+    /// PEM file of the certificates to believe instead of the system's
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    tls_roots: Option<PathBuf>,
     /// Password, if the server wants one
     #[arg(long, env = "PLUMBKV_PASSWORD", hide_env_values = true)]
     password: Option<String>,
+    /// What is spoken
+    #[arg(long, value_enum, default_value = "resp2")]
+    protocol: ProtocolFlag,
+    /// Path of a document before its key, over HTTP
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    http_path: String,
     /// What is asked
     #[arg(long, value_enum)]
     operation: OperationFlag,
     /// Connections
     #[arg(long, default_value_t = 50)]
     clients: u32,
-    /// Requests in flight per connection
+    /// Generator threads
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// CPUs the threads are pinned to, in turn: `1,2`
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    cpus: Vec<usize>,
+    /// Requests in flight per connection, in a closed loop
     #[arg(long, default_value_t = 1)]
     pipeline: u32,
     /// Key space
     #[arg(long, default_value_t = 1_000_000)]
     keys: u64,
+    /// How keys are drawn: uniform, zipf, zipf:THETA, latest, sequential, hot
+    #[arg(long, value_name = "LAW", default_value = "uniform", value_parser = draw)]
+    draw: Draw,
     /// Value size
     #[arg(long, default_value_t = 64)]
     value_bytes: u32,
+    /// Replies are checked for shape and length only: the server is a ceiling, not a store
+    #[arg(long)]
+    shape_only: bool,
     /// Requests in all
     #[arg(long, default_value_t = 3_000_000)]
     requests: u64,
-    /// No more requests per second than this
-    #[arg(long, value_name = "RATE")]
-    per_second: Option<f64>,
+    /// Run for this long instead of counting requests
+    #[arg(long, value_name = "SECONDS", conflicts_with = "requests")]
+    seconds: Option<f64>,
+    /// Requests per second: the most a closed loop sends, or what an open loop offers
+    #[arg(long, value_name = "PER_SECOND", alias = "per-second")]
+    rate: Option<f64>,
+    /// Open loop: requests start when they are due; latency is from the intended start
+    #[arg(long, requires = "rate")]
+    open: bool,
+    /// Open loop: how intended starts are spaced
+    #[arg(long, value_enum, default_value = "poisson")]
+    arrival: ArrivalFlag,
+    /// Open loop: most requests under way or waiting; more are skipped and counted
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
+    in_flight_bound: u64,
+    /// Seed of keys and arrivals; absent: another one every time
+    #[arg(long)]
+    seed: Option<u64>,
     /// Load every key before (reads check the values they find)
     #[arg(long)]
     preload: bool,
@@ -55,73 +101,205 @@ pub(super) struct Args {
 enum OperationFlag {
     Set,
     Get,
+    Del,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ProtocolFlag {
+    Resp2,
+    Resp3,
+    Memcached,
+    Http,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ArrivalFlag {
+    Fixed,
+    Poisson,
+}
+
+/// The exponent where none is said: what YCSB uses.
+const USUAL_THETA: f64 = 0.99;
+
+fn draw(text: &str) -> Result<Draw, String> {
+    let (law, theta) = match text.split_once(':') {
+        None => (text, USUAL_THETA),
+        Some((law, theta)) => match theta.parse::<f64>() {
+            Ok(theta) if (0.0..=10.0).contains(&theta) => (law, theta),
+            _ => return Err(format!("'{theta}' is no exponent from 0 to 10")),
+        },
+    };
+    match law {
+        "uniform" => Ok(Draw::Uniform),
+        "zipf" => Ok(Draw::Zipf(theta)),
+        "latest" => Ok(Draw::Latest(theta)),
+        "sequential" => Ok(Draw::Sequential),
+        "hot" => Ok(Draw::Hot),
+        _ => Err("one of uniform, zipf, zipf:THETA, latest, latest:THETA, sequential, hot".to_owned()),
+    }
 }
 
 /// Seed of the values: the same in every call, so that one call reads what another has written.
 const VALUES_SEED: u64 = 1;
 
-/// Carries it out; the exit code is in [`super`]'s list.
-pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
-    let address = Address { socket: args.server, password: args.password.clone() };
-    let values = Values::new(VALUES_SEED, args.value_bytes as usize);
-    if args.preload {
-        Client::connect(&address, Duration::from_secs(10))?.fill(0..args.keys, args.value_bytes, &values)?;
+impl Args {
+    fn address(&self) -> Option<Address> {
+        let endpoint = match (&self.unix, self.server, &self.tls) {
+            (Some(path), ..) => Endpoint::Unix(path.clone()),
+            (None, Some(socket), Some(name)) => {
+                let roots = self.tls_roots.clone();
+                Endpoint::Tls(TlsEndpoint { socket, server_name: name.clone(), roots })
+            }
+            (None, Some(socket), None) => Endpoint::Tcp(socket),
+            (None, None, _) => return None,
+        };
+        Some(Address::of(endpoint).with_password(self.password.clone()))
     }
-    let operation = match args.operation {
-        OperationFlag::Set => Operation::Set,
-        OperationFlag::Get => Operation::Get,
-    };
-    let workload = Workload {
-        mix: vec![(operation, 1)],
-        keys: args.keys,
-        draw: Draw::Uniform,
-        length: Length::Fixed(args.value_bytes),
-        expiry_ms: None,
-        pipeline: args.pipeline,
-        refusals_are_right: false,
-        shape_only: false,
-    };
-    let mut generator = Generator::connect(&address, args.clients, 1)?;
-    let stretch = Stretch {
-        min_ns: u64::MAX,
-        min_operations: u64::MAX,
-        limit: Some(args.requests),
-        per_second: args.per_second,
-        deadline: Instant::now() + Duration::from_secs_f64(args.timeout_s.clamp(0.1, 3600.0)),
-        seed: fastrand::u64(..),
-        first: 0,
-    };
-    let done = generator.run(&workload, &values, &stretch, &AtomicBool::new(false));
-    print(&done, operation, global.format)
+
+    fn workload(&self) -> Workload {
+        let operation = match self.operation {
+            OperationFlag::Set => Operation::Set,
+            OperationFlag::Get => Operation::Get,
+            OperationFlag::Del => Operation::Del,
+        };
+        let host = self.server.map_or_else(|| "localhost".to_owned(), |socket| socket.to_string());
+        Workload {
+            mix: vec![(operation, 1)],
+            keys: self.keys.max(1),
+            // A key can be deleted once.
+            draw: if operation == Operation::Del { Draw::Once } else { self.draw },
+            length: Length::Fixed(self.value_bytes),
+            pipeline: self.pipeline,
+            shape_only: self.shape_only,
+            protocol: match self.protocol {
+                ProtocolFlag::Resp2 => Protocol::Resp2,
+                ProtocolFlag::Resp3 => Protocol::Resp3,
+                ProtocolFlag::Memcached => Protocol::Memcached,
+                ProtocolFlag::Http => {
+                    Protocol::Http(http::Target { host, path_prefix: self.http_path.clone() })
+                }
+            },
+            ..Workload::default()
+        }
+    }
+
+    fn stretch(&self) -> Stretch {
+        let pace = match self.rate {
+            None => Pace::Closed,
+            Some(per_second) if self.open => Pace::Open(Open {
+                per_second,
+                arrival: match self.arrival {
+                    ArrivalFlag::Fixed => Arrival::Fixed,
+                    ArrivalFlag::Poisson => Arrival::Poisson,
+                },
+                in_flight_bound: self.in_flight_bound,
+            }),
+            Some(per_second) => Pace::Held(per_second),
+        };
+        Stretch {
+            min_ns: self.seconds.map_or(u64::MAX, |seconds| (seconds.max(0.0) * 1e9) as u64),
+            min_operations: if self.seconds.is_some() { 0 } else { u64::MAX },
+            limit: self.seconds.is_none().then_some(self.requests),
+            pace,
+            deadline: Instant::now() + Duration::from_secs_f64(self.timeout_s.clamp(0.1, 3600.0)),
+            seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
+            first: 0,
+            window_percentiles: false,
+        }
+    }
 }
 
-fn print(done: &Stretched, operation: Operation, format: Format) -> anyhow::Result<u8> {
+/// Carries it out; the exit code is in [`super`]'s list.
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let refuse = |text: &str| {
+        eprintln!("bench-runner: {text}");
+        Ok(EXIT_USAGE)
+    };
+    let Some(address) = args.address() else { return refuse("--server or --unix says where the server is") };
+    if args.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
+        return refuse("--rate must be a number above 0");
+    }
+    let workload = args.workload();
+    let resp = matches!(workload.protocol, Protocol::Resp2 | Protocol::Resp3);
+    if matches!(workload.protocol, Protocol::Http(_)) && args.operation != OperationFlag::Get {
+        return refuse("over HTTP there is only --operation get");
+    }
+    raise_open_files();
+    let values = Values::new(VALUES_SEED, args.value_bytes as usize);
+    if args.preload && resp {
+        Client::connect(&address, Duration::from_secs(10))?.fill(0..args.keys, &workload.length, &values)?;
+    } else if args.preload {
+        return refuse("--preload is for RESP; load the keys by --operation set --draw sequential");
+    }
+    let connections = Connections {
+        clients: args.clients,
+        threads: args.threads,
+        cpus: &args.cpus,
+        protocol: &workload.protocol,
+    };
+    let mut generator = Generator::connect(&address, &connections)?;
+    let stretch = args.stretch();
+    let done = generator.run(&workload, &values, &stretch, &AtomicBool::new(false));
+    print(&done, global.format)
+}
+
+fn print(done: &Stretched, format: Format) -> anyhow::Result<u8> {
     let counts = done.recorder.counts;
     let seconds = done.elapsed_ns as f64 / 1e9;
     let rate = counts.operations as f64 / seconds.max(1e-9);
-    let at = |percentile| done.recorder.times(operation).map_or(0, |times| times.percentile_ns(percentile));
+    let mut all = Times::new();
+    for operation in [Operation::Set, Operation::Get, Operation::Del] {
+        done.recorder.times(operation).into_iter().for_each(|times| all.merge(times));
+    }
     if format == Format::Json {
-        let figures = serde_json::json!({
+        let mut figures = serde_json::json!({
             "operations": counts.operations, "hits": counts.hits, "misses": counts.misses, "errors": counts.errors,
             "elapsed_s": seconds, "ops_per_second": rate, "generator_busy": done.busy_max,
-            "latency_ns_p50": at(50.0), "latency_ns_p99": at(99.0), "timed_out": done.timed_out,
+            "generator_cpu_ns": done.cpu_ns,
+            "latency_ns_mean": all.mean_ns(), "latency_ns_p50": all.percentile_ns(50.0),
+            "latency_ns_p90": all.percentile_ns(90.0), "latency_ns_p99": all.percentile_ns(99.0),
+            "latency_ns_p999": all.percentile_ns(99.9), "latency_ns_max": all.max_ns(),
+            "timed_out": done.timed_out,
         });
+        if let Some(open) = &done.open {
+            let late_ns_p99 = done.send_delays.as_ref().map_or(0, |delays| delays.percentile_ns(99.0));
+            figures["send_delay_ns_p99"] = late_ns_p99.into();
+            figures["open_loop"] = serde_json::to_value(open)?;
+        }
         println!("{figures}");
     } else {
         println!(
-            "{:.0} ops/s: {} operations in {seconds:.2} s, response time p50 {:.1} µs, p99 {:.1} µs; generator {:.0} % busy",
+            "{:.0} ops/s: {} operations in {seconds:.2} s, {} p50 {:.1} µs, p99 {:.1} µs; generator {:.0} % busy",
             rate,
             counts.operations,
-            at(50.0) as f64 / 1e3,
-            at(99.0) as f64 / 1e3,
+            if done.open.is_some() { "latency from the intended start" } else { "response time" },
+            all.percentile_ns(50.0) as f64 / 1e3,
+            all.percentile_ns(99.0) as f64 / 1e3,
             done.busy_max * 100.0,
         );
+        if let Some(open) = &done.open {
+            println!(
+                "offered {:.0}/s ({}), achieved {:.0}/s: {} due, {} skipped, at most {} in flight; sent {:.1} µs late at most",
+                open.offered_per_second,
+                open.arrival,
+                open.achieved_per_second,
+                open.due,
+                open.skipped,
+                open.in_flight_max,
+                open.send_delay_ns_max as f64 / 1e3,
+            );
+        }
     }
     let wrong = done
         .lost
         .clone()
         .or_else(|| done.timed_out.then(|| "it took longer than --timeout-s".to_owned()))
-        .or_else(|| (counts.errors > 0).then(|| format!("{} replies were wrong", counts.errors)));
+        .or_else(|| {
+            (counts.errors > 0).then(|| {
+                let first = done.recorder.first_error.clone().unwrap_or_default();
+                format!("{} replies were wrong; the first: {first}", counts.errors)
+            })
+        });
     if let Some(wrong) = wrong {
         eprintln!("bench-runner: {wrong}");
         return Ok(EXIT_TOOL_ERROR);

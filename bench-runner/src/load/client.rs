@@ -1,20 +1,14 @@
 //! How does the runner talk to a target outside the measured load? One blocking connection.
 
+use super::length::Length;
 use super::reply::describe;
+use super::stream::{Connector, Stream};
 use super::values::{KEY_BYTES, Values, write_key};
 use plumbkv_resp::{Limits, Parsed, Reply, Scalar, compose, parse_reply, peek_scalar};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Where a target listens, and what it wants to hear first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
-    /// Its socket.
-    pub socket: SocketAddr,
-    /// Its password, if it was given one.
-    pub password: Option<String>,
-}
+pub use super::address::{Address, Endpoint, TlsEndpoint};
 
 /// A conversation that went wrong, in words that name the request.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +51,7 @@ pub enum Answered {
 /// A blocking connection to a target.
 #[derive(Debug)]
 pub struct Client {
-    stream: TcpStream,
+    stream: Stream,
     input: Vec<u8>,
 }
 
@@ -67,22 +61,48 @@ impl Client {
     /// # Errors
     /// No connection within `timeout`, or another answer than `PONG`.
     pub fn connect(address: &Address, timeout: Duration) -> Result<Self, ClientError> {
-        let doing = |error| ClientError::Io { what: format!("connecting to {}", address.socket), error };
-        let stream = TcpStream::connect_timeout(&address.socket, timeout).map_err(doing)?;
-        stream.set_nodelay(true).map_err(doing)?;
-        stream.set_read_timeout(Some(timeout)).map_err(doing)?;
-        stream.set_write_timeout(Some(timeout)).map_err(doing)?;
+        let connector = Connector::new(address).map_err(|error| connecting(address, error))?;
+        Self::connect_by(&connector, address, timeout)
+    }
+
+    /// As [`Client::connect`], by a connector that many connections share.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect_by(
+        connector: &Connector,
+        address: &Address,
+        timeout: Duration,
+    ) -> Result<Self, ClientError> {
+        let stream = connector.connect(timeout).map_err(|error| connecting(address, error))?;
         let mut client = Self { stream, input: Vec::new() };
         if let Some(password) = &address.password {
-            client.expect_simple(&[b"AUTH", password.as_bytes()], "OK")?;
+            match &address.user {
+                Some(user) => client.expect_simple(&[b"AUTH", user.as_bytes(), password.as_bytes()], "OK")?,
+                None => client.expect_simple(&[b"AUTH", password.as_bytes()], "OK")?,
+            }
+        }
+        if let Some(database) = address.database {
+            client.expect_simple(&[b"SELECT", database.to_string().as_bytes()], "OK")?;
         }
         client.expect_simple(&[b"PING"], "PONG")?;
         Ok(client)
     }
 
+    /// Goes over to the third version of the protocol.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or an error reply: the target does not know it.
+    pub fn hello3(&mut self) -> Result<(), ClientError> {
+        match self.call(&[b"HELLO", b"3"])? {
+            refused @ Answered::Error(_) => Err(unexpected(&[b"HELLO 3"], &refused)),
+            _ => Ok(()),
+        }
+    }
+
     /// The socket, when the conversation is over and nothing is left unread.
     #[must_use]
-    pub fn into_stream(self) -> TcpStream {
+    pub fn into_stream(self) -> Stream {
         self.stream
     }
 
@@ -92,7 +112,7 @@ impl Client {
     /// The system refuses, as it does for a wait of nothing.
     pub fn set_timeout(&self, timeout: Duration) -> Result<(), ClientError> {
         self.stream
-            .set_read_timeout(Some(timeout))
+            .set_timeout(timeout)
             .map_err(|error| ClientError::Io { what: "setting a timeout".to_owned(), error })
     }
 
@@ -149,17 +169,18 @@ impl Client {
     pub fn fill(
         &mut self,
         keys: impl Iterator<Item = u64>,
-        value_bytes: u32,
+        length: &Length,
         values: &Values,
     ) -> Result<(), ClientError> {
         // Small enough for the socket buffers of both sides, so that neither waits for the other for good.
         const BATCH_BYTES: usize = 128 * 1024;
-        let mut value = vec![0; value_bytes as usize];
+        let mut value = Vec::new();
         let (mut batch, mut asked) = (Vec::new(), 0usize);
         let mut keys = keys.peekable();
         while let Some(index) = keys.next() {
             let mut key = [0; KEY_BYTES];
             write_key(index, &mut key);
+            value.resize(length.of(index, 0, values) as usize, 0);
             values.write(index, &mut value);
             compose(&[b"SET", &key, &value], &mut batch);
             asked += 1;
@@ -186,6 +207,7 @@ impl Client {
     pub fn send(&mut self, bytes: &[u8], name: &str) -> Result<(), ClientError> {
         self.stream
             .write_all(bytes)
+            .and_then(|()| self.stream.flush())
             .map_err(|error| ClientError::Io { what: format!("sending {name}"), error })
     }
 
@@ -246,6 +268,10 @@ impl Client {
             Err(error) => Err(failed(error)),
         }
     }
+}
+
+fn connecting(address: &Address, error: std::io::Error) -> ClientError {
+    ClientError::Io { what: format!("connecting to {}", address.endpoint), error }
 }
 
 fn own(reply: &Scalar<'_>) -> Answered {

@@ -1,11 +1,24 @@
 //! Load: which requests are sent, whether each reply is right, and how long it took.
 //!
-//! Closed loop on threads and non-blocking sockets: a connection sends its next requests when all of the last
-//! ones are answered. Response times are from the send, so they say nothing of latency at a stated rate.
+//! Threads and non-blocking sockets. In a closed loop a connection sends its next requests when all of the last ones
+//! are answered: response times are from the send, and say nothing of latency at a stated rate. In an open loop
+//! requests are due at times of a schedule, and latency is from the intended start.
 
+pub mod address;
+pub mod arrivals;
 pub mod client;
+mod connection;
+pub mod draw;
 pub mod generator;
+pub mod http;
+pub mod length;
+pub mod memcached;
+mod open;
+mod poller;
 pub mod recorder;
 pub mod reply;
 pub mod request;
+pub mod resp;
+pub mod stream;
 pub mod values;
+mod worker;

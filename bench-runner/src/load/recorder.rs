@@ -20,6 +20,7 @@ pub struct Times {
     histogram: hdrhistogram::Histogram<u64>,
     clipped: u64,
     sum_ns: u128,
+    from_intended_start: bool,
 }
 
 impl Default for Times {
@@ -39,7 +40,11 @@ impl Times {
             Ok(histogram) => histogram,
             Err(error) => unreachable!("constant bounds were refused: {error}"),
         };
-        Self { histogram, clipped: 0, sum_ns: 0 }
+        Self { histogram, clipped: 0, sum_ns: 0, from_intended_start: false }
+    }
+
+    fn intended(from_intended_start: bool) -> Self {
+        Self { from_intended_start, ..Self::new() }
     }
 
     /// Adds one sample; what lies above the highest value is recorded as it and counted.
@@ -60,6 +65,7 @@ impl Times {
         let _ = self.histogram.add(&other.histogram);
         self.clipped += other.clipped;
         self.sum_ns += other.sum_ns;
+        self.from_intended_start |= other.from_intended_start;
     }
 
     /// Samples.
@@ -99,7 +105,7 @@ impl Times {
             digits: DIGITS,
             count: self.count(),
             clipped: self.clipped,
-            from_intended_start: false,
+            from_intended_start: self.from_intended_start,
         })
     }
 }
@@ -110,6 +116,12 @@ pub struct Recorder {
     times: [Option<Times>; 3],
     /// Replies per window, from the beginning of the stretch.
     pub windows: Vec<u64>,
+    /// Response times per window, of all operations together; empty unless they were asked for.
+    window_times: Vec<Times>,
+    /// Response times are kept per window, too.
+    pub window_percentiles: bool,
+    /// Response times are from the intended start, not from the send.
+    pub from_intended_start: bool,
     /// Replies checked, hits, misses, errors.
     pub counts: model::Counts,
     /// Writes that the target refused for lack of memory, where that is a right answer.
@@ -122,14 +134,36 @@ pub struct Recorder {
 
 impl Recorder {
     /// Adds one reply.
+    #[inline]
     pub fn record(&mut self, operation: Operation, ns: u64, since_start_ns: u64) {
-        self.counts.operations += 1;
-        self.times[operation as usize].get_or_insert_with(Times::new).record(ns);
+        self.record_many(operation, ns, since_start_ns, 1);
+    }
+
+    /// Adds `count` replies that came at the same time and took as long.
+    #[inline]
+    pub fn record_many(&mut self, operation: Operation, ns: u64, since_start_ns: u64, count: u64) {
+        self.counts.operations += count;
+        let intended = self.from_intended_start;
+        self.times[operation as usize]
+            .get_or_insert_with(|| Times::intended(intended))
+            .record_many(ns, count);
         let window = (since_start_ns / WINDOW_NS) as usize;
         if window >= self.windows.len() {
             self.windows.resize(window + 1, 0);
         }
-        self.windows[window] += 1;
+        self.windows[window] += count;
+        if self.window_percentiles {
+            if window >= self.window_times.len() {
+                self.window_times.resize_with(window + 1, || Times::intended(intended));
+            }
+            self.window_times[window].record_many(ns, count);
+        }
+    }
+
+    /// Response times of the replies in a window, where they were kept.
+    #[must_use]
+    pub fn window_times(&self, window: usize) -> Option<&Times> {
+        self.window_times.get(window).filter(|times| times.count() > 0)
     }
 
     /// Counts a wrong reply and keeps the text of the first.
@@ -160,6 +194,12 @@ impl Recorder {
         }
         for (mine, theirs) in self.windows.iter_mut().zip(&other.windows) {
             *mine += theirs;
+        }
+        for (window, theirs) in other.window_times.iter().enumerate() {
+            match self.window_times.get_mut(window) {
+                Some(mine) => mine.merge(theirs),
+                None => self.window_times.push(theirs.clone()),
+            }
         }
         self.counts.operations += other.counts.operations;
         self.counts.hits += other.counts.hits;
@@ -217,5 +257,30 @@ mod tests {
         assert_eq!(one.times(Operation::Set).unwrap().count(), 2);
         assert_eq!(one.times(Operation::Get).unwrap().count(), 1);
         assert_eq!(one.counts.operations, 3);
+        assert!(one.window_times(0).is_none(), "nobody asked for them");
+    }
+
+    #[test]
+    fn windows_have_percentiles_of_their_own_when_asked() {
+        let recorder = |ns, at| {
+            let mut recorder = Recorder { window_percentiles: true, ..Recorder::default() };
+            recorder.record_many(Operation::Get, ns, at, 10);
+            recorder
+        };
+        let mut one = recorder(1_000, 500_000_000);
+        one.merge(&recorder(3_000, 2_500_000_000));
+        one.merge(&recorder(5_000, 2_600_000_000));
+        assert_eq!(one.windows, [10, 0, 20]);
+        let p99 = |window| one.window_times(window).map(|times| times.percentile_ns(99.0) / 100 * 100);
+        assert_eq!([p99(0), p99(1), p99(2), p99(3)], [Some(1_000), None, Some(5_000), None]);
+    }
+
+    #[test]
+    fn a_recorder_of_intended_starts_says_so_in_the_record() {
+        let mut recorder = Recorder { from_intended_start: true, ..Recorder::default() };
+        recorder.record(Operation::Get, 10, 0);
+        let mut merged = Recorder::default();
+        merged.merge(&recorder);
+        assert!(merged.times(Operation::Get).unwrap().to_record("get").unwrap().from_intended_start);
     }
 }

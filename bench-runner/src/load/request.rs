@@ -1,7 +1,12 @@
-//! What is asked next? Draws operations and keys, and writes requests.
+//! What is asked next? Draws operations and keys, and has them written in the target's protocol.
 
-use super::values::{KEY_BYTES, Values, write_key};
+use super::draw::{Drawer, Part};
+use super::values::Values;
+use super::{http, memcached, resp};
 use crate::plan::Operation;
+
+pub use super::draw::Draw;
+pub use super::length::Length;
 
 /// Which requests a stretch of load is made of.
 #[derive(Debug, Clone)]
@@ -16,57 +21,48 @@ pub struct Workload {
     pub length: Length,
     /// Lifetime of what is set, ms.
     pub expiry_ms: Option<u64>,
-    /// Requests sent at once on a connection; the next ones follow when all are answered.
+    /// Closed loop: requests sent at once on a connection; the next ones follow when all are answered.
     pub pipeline: u32,
     /// A write that is refused for lack of memory (`-OOM …`) is counted, not wrong.
     pub refusals_are_right: bool,
     /// Replies are checked for shape and length only: the target is a ceiling, not a store.
     pub shape_only: bool,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// What every key begins with, before `key:` and its digits.
+    pub key_prefix: Vec<u8>,
 }
 
-/// How keys are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Draw {
-    /// Each key as likely as any other, every time.
-    Uniform,
-    /// Every key once, in an order that jumps about.
-    Once,
-}
-
-/// Value lengths, bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Length {
-    /// All the same.
-    Fixed(u32),
-    /// From the first to the second over the given time, ns.
-    Growing(u32, u32, u64),
-}
-
-impl Length {
-    /// The longest there will be.
-    #[must_use]
-    pub fn longest(self) -> u32 {
-        self.bounds().1
-    }
-
-    /// The shortest and the longest there will be.
-    #[must_use]
-    pub fn bounds(self) -> (u32, u32) {
-        match self {
-            Self::Fixed(bytes) => (bytes, bytes),
-            Self::Growing(from, to, _) => (from.min(to), from.max(to)),
+impl Default for Workload {
+    /// Uniform reads of 64 B over one single key, one at a time, in RESP2.
+    fn default() -> Self {
+        Self {
+            mix: vec![(Operation::Get, 1)],
+            keys: 1,
+            draw: Draw::Uniform,
+            length: Length::Fixed(64),
+            expiry_ms: None,
+            pipeline: 1,
+            refusals_are_right: false,
+            shape_only: false,
+            protocol: Protocol::Resp2,
+            key_prefix: Vec::new(),
         }
     }
+}
 
-    fn at(self, since_start_ns: u64) -> u32 {
-        match self {
-            Self::Fixed(bytes) => bytes,
-            Self::Growing(from, to, over_ns) => {
-                let share = (since_start_ns as f64 / over_ns.max(1) as f64).min(1.0);
-                (f64::from(from) + (f64::from(to) - f64::from(from)) * share) as u32
-            }
-        }
-    }
+/// What is spoken with a target.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// The Redis protocol.
+    #[default]
+    Resp2,
+    /// Its third version, after `HELLO 3`.
+    Resp3,
+    /// Memcached's text protocol.
+    Memcached,
+    /// HTTP/1.1 on kept connections.
+    Http(http::Target),
 }
 
 /// A request that has been sent, as its reply will need it.
@@ -87,42 +83,26 @@ pub struct Source<'a> {
     values: &'a Values,
     rng: fastrand::Rng,
     weights: u32,
-    /// Position in the order of [`Draw::Once`].
-    next: u64,
-    step: u64,
-    offset: u64,
-    after_value: Vec<u8>,
+    drawer: Drawer,
+    writer: Writer<'a>,
 }
 
 impl<'a> Source<'a> {
-    /// A source with its own random sequence. With [`Draw::Once`], it takes places `first…` of an order
-    /// that depends on `order_seed` alone, so that several threads can share the keys out among them.
+    /// A source with its own random sequence. With [`Draw::Once`] and [`Draw::Sequential`], it takes places
+    /// `first…` of an order that is the same for every source, so that several threads can share the keys out.
     #[must_use]
-    pub fn new(workload: &'a Workload, values: &'a Values, seed: u64, order_seed: u64, first: u64) -> Self {
-        let mut order = fastrand::Rng::with_seed(order_seed);
-        let keys = workload.keys.max(1);
-        // Steps through all residues when it shares no divisor with the number of keys.
-        let mut step = order.u64(0..keys) | 1;
-        while gcd(step, keys) != 1 {
-            step += 2;
-        }
-        let mut after_value = b"\r\n".to_vec();
-        if let Some(ms) = workload.expiry_ms {
-            let ms = ms.to_string();
-            after_value.extend_from_slice(format!("$2\r\nPX\r\n${}\r\n{ms}\r\n", ms.len()).as_bytes());
-        }
+    pub fn new(workload: &'a Workload, values: &'a Values, seed: u64, first: u64) -> Self {
         Self {
             workload,
             values,
             rng: fastrand::Rng::with_seed(seed),
             weights: workload.mix.iter().map(|(_, weight)| weight).sum(),
-            next: first,
-            step,
-            offset: order.u64(0..keys),
-            after_value,
+            drawer: Drawer::new(workload.draw, Part { keys: workload.keys, first }),
+            writer: Writer::new(workload),
         }
     }
 
+    #[inline]
     fn operation(&mut self) -> Operation {
         let mut left = if self.workload.mix.len() > 1 { self.rng.u32(0..self.weights.max(1)) } else { 0 };
         for (operation, weight) in &self.workload.mix {
@@ -134,47 +114,42 @@ impl<'a> Source<'a> {
         Operation::Get
     }
 
-    fn key(&mut self) -> u64 {
-        match self.workload.draw {
-            Draw::Uniform => self.rng.u64(0..self.workload.keys.max(1)),
-            Draw::Once => {
-                let keys = u128::from(self.workload.keys.max(1));
-                let place = u128::from(self.next) * u128::from(self.step) + u128::from(self.offset);
-                self.next += 1;
-                (place % keys) as u64
-            }
-        }
-    }
-
     /// Appends one request to `out`.
+    #[inline]
     pub fn ask(&mut self, since_start_ns: u64, out: &mut Vec<u8>) -> Asked {
         let operation = self.operation();
-        let index = self.key();
-        let length = self.workload.length.at(since_start_ns);
+        let index = self.drawer.key(operation == Operation::Set, &mut self.rng);
+        let length = self.workload.length.of(index, since_start_ns, self.values);
         self.write(operation, index, length, out);
         Asked { operation, index, length }
     }
 
     /// Appends a given request to `out`.
+    #[inline]
     pub fn write(&self, operation: Operation, index: u64, length: u32, out: &mut Vec<u8>) {
-        let mut key = [0; KEY_BYTES];
-        write_key(index, &mut key);
-        out.extend_from_slice(match operation {
-            Operation::Set if self.workload.expiry_ms.is_some() => b"*5\r\n$3\r\nSET\r\n$16\r\n",
-            Operation::Set => b"*3\r\n$3\r\nSET\r\n$16\r\n",
-            Operation::Get => b"*2\r\n$3\r\nGET\r\n$16\r\n",
-            Operation::Del => b"*2\r\n$3\r\nDEL\r\n$16\r\n",
-        });
-        out.extend_from_slice(&key);
-        out.extend_from_slice(b"\r\n");
-        if operation == Operation::Set {
-            out.push(b'$');
-            write_decimal(length, out);
-            out.extend_from_slice(b"\r\n");
-            let start = out.len();
-            out.resize(start + length as usize, 0);
-            self.values.write(index, &mut out[start..]);
-            out.extend_from_slice(&self.after_value);
+        match &self.writer {
+            Writer::Resp(writer) => writer.write(operation, index, length, self.values, out),
+            Writer::Memcached(writer) => writer.write(operation, index, length, self.values, out),
+            Writer::Http(target) => http::write(target, operation, index, length, self.values, out),
+        }
+    }
+}
+
+/// The protocol's writer, with what all its requests have in common written once.
+#[derive(Debug)]
+enum Writer<'a> {
+    Resp(resp::Writer),
+    Memcached(memcached::Writer),
+    Http(&'a http::Target),
+}
+
+impl<'a> Writer<'a> {
+    fn new(workload: &'a Workload) -> Self {
+        let (prefix, expiry_ms) = (workload.key_prefix.as_slice(), workload.expiry_ms);
+        match &workload.protocol {
+            Protocol::Resp2 | Protocol::Resp3 => Self::Resp(resp::Writer::new(prefix, expiry_ms)),
+            Protocol::Memcached => Self::Memcached(memcached::Writer::new(prefix, expiry_ms)),
+            Protocol::Http(target) => Self::Http(target),
         }
     }
 }
@@ -194,79 +169,47 @@ pub fn write_decimal(mut number: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[start..]);
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
-
-    fn workload(mix: Vec<(Operation, u32)>) -> Workload {
-        Workload {
-            mix,
-            keys: 1_000,
-            draw: Draw::Uniform,
-            length: Length::Fixed(64),
-            expiry_ms: None,
-            pipeline: 1,
-            refusals_are_right: false,
-            shape_only: false,
-        }
-    }
-
-    #[test]
-    fn requests_are_what_the_codec_would_write() {
-        let values = Values::new(1, 64);
-        let mut value = [0; 64];
-        values.write(42, &mut value);
-        for (expiry_ms, operation, expected) in [
-            (None, Operation::Set, vec![b"SET".as_slice(), b"key:000000000042", &value]),
-            (Some(1_500), Operation::Set, vec![b"SET", b"key:000000000042", &value, b"PX", b"1500"]),
-            (None, Operation::Get, vec![b"GET", b"key:000000000042"]),
-            (None, Operation::Del, vec![b"DEL", b"key:000000000042"]),
-        ] {
-            let workload = Workload { expiry_ms, ..workload(vec![(operation, 1)]) };
-            let source = Source::new(&workload, &values, 1, 1, 0);
-            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            source.write(operation, 42, 64, &mut ours);
-            plumbkv_resp::compose(&expected, &mut theirs);
-            assert_eq!(ours, theirs);
-        }
-    }
-
-    #[test]
-    fn once_draws_every_key_and_none_twice() {
-        for keys in [1u64, 2, 3, 64, 1_000, 1_001] {
-            let mut workload = workload(vec![(Operation::Del, 1)]);
-            workload.keys = keys;
-            workload.draw = Draw::Once;
-            let values = Values::new(1, 64);
-            let mut seen = HashSet::new();
-            // Two threads share the keys out.
-            for (first, count) in [(0, keys / 2), (keys / 2, keys - keys / 2)] {
-                let mut source = Source::new(&workload, &values, first, 9, first);
-                for _ in 0..count {
-                    assert!(seen.insert(source.ask(0, &mut Vec::new()).index));
-                }
-            }
-            assert_eq!(seen.len() as u64, keys);
-        }
-    }
 
     #[test]
     fn a_mix_follows_its_weights() {
-        let workload = workload(vec![(Operation::Set, 9), (Operation::Get, 1)]);
+        let workload = Workload {
+            mix: vec![(Operation::Set, 9), (Operation::Get, 1)],
+            keys: 1_000,
+            ..Workload::default()
+        };
         let values = Values::new(1, 64);
-        let mut source = Source::new(&workload, &values, 5, 5, 0);
+        let mut source = Source::new(&workload, &values, 5, 0);
         let sets = (0..10_000).filter(|_| source.ask(0, &mut Vec::new()).operation == Operation::Set).count();
         assert!((8_800..9_200).contains(&sets), "{sets}");
     }
 
     #[test]
-    fn lengths_grow_from_the_first_to_the_last() {
-        let length = Length::Growing(100, 1_100, 1_000);
-        assert_eq!([length.at(0), length.at(500), length.at(2_000)], [100, 600, 1_100]);
+    fn every_protocol_writes_the_key_and_length_it_says_it_asked_for() {
+        let http = http::Target { host: "127.0.0.1:80".to_owned(), path_prefix: "/k/".to_owned() };
+        for protocol in [Protocol::Resp2, Protocol::Resp3, Protocol::Memcached, Protocol::Http(http)] {
+            let http = matches!(protocol, Protocol::Http(_));
+            let workload = Workload {
+                mix: vec![(if http { Operation::Get } else { Operation::Set }, 1)],
+                keys: 1_000,
+                length: Length::Uniform(10, 99),
+                protocol,
+                ..Workload::default()
+            };
+            let values = Values::new(1, 99);
+            let mut source = Source::new(&workload, &values, 5, 0);
+            for _ in 0..100 {
+                let mut out = Vec::new();
+                let asked = source.ask(0, &mut out);
+                let text = String::from_utf8_lossy(&out).into_owned();
+                assert!(text.contains(&format!("key:{:012}", asked.index)), "{text}");
+                let mut value = vec![0; asked.length as usize];
+                values.write(asked.index, &mut value);
+                let carries = out.windows(value.len()).any(|piece| piece == value);
+                assert_eq!(carries, !http);
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::progress::{Progress, Stage};
 use super::trial::broken;
 use super::{embedded, memory_cap, startup, wire};
 use crate::load::client::{Answered, Client};
+use crate::load::generator::raise_open_files;
 use crate::model::{Mode, Placement, Status, Trial};
 use crate::plan::{Step, StepOutcome, Work};
 use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, Start, own_cgroup, start};
@@ -240,11 +241,4 @@ impl Drop for Pinned {
             let _ = rustix::thread::sched_setaffinity(None, before);
         }
     }
-}
-
-/// A thousand connections need a thousand files, here and in the targets that inherit the limit.
-fn raise_open_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

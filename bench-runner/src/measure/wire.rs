@@ -5,7 +5,7 @@ use super::os_stat::{Account, Reading};
 use super::progress::Stage;
 use super::trial::{broken, empty, fact, invalidate, put, put_times};
 use crate::load::client::Client;
-use crate::load::generator::{Generator, Stretch, Stretched};
+use crate::load::generator::{Connections, Generator, Pace, Stretch, Stretched};
 use crate::load::recorder::{Recorder, WINDOW_NS};
 use crate::load::request::{Draw, Length, Workload};
 use crate::load::values::Values;
@@ -97,12 +97,12 @@ impl Loaded {
         let mut client = Client::connect(&target.address, LOAD_PATIENCE)?;
         if bench.definition.role.keeps_nothing() {
             // It keeps nothing, and answers GET by a value of the length that was set last.
-            client.fill(0..1, phase.value_bytes, values)?;
+            client.fill(0..1, &Length::Fixed(phase.value_bytes), values)?;
         } else {
             if self.dirty || (self.keys, self.value_bytes) != (wanted.keys, wanted.value_bytes) {
                 client.expect_simple(&[b"FLUSHALL"], "OK")?;
             }
-            client.fill(0..phase.keys, phase.value_bytes, values)?;
+            client.fill(0..phase.keys, &Length::Fixed(phase.value_bytes), values)?;
             let held = client.expect_integer(&[b"DBSIZE"])?;
             if u64::try_from(held).ok() != Some(phase.keys) {
                 let reason = format!("{} keys were set, DBSIZE says {held}", phase.keys);
@@ -136,11 +136,6 @@ fn measure_phase(
     bench.tell(label, Stage::Loading);
     store.ensure(bench, target, phase, &values)?;
 
-    bench.tell(label, Stage::Connecting);
-    let begin = Instant::now();
-    let mut generator = Generator::connect(&target.address, phase.clients, bench.setup.generator_threads)?;
-    let connect_ms = begin.elapsed().as_secs_f64() * 1e3;
-
     let workload = Workload {
         mix: phase.mix.clone(),
         keys: phase.keys,
@@ -148,9 +143,19 @@ fn measure_phase(
         length: Length::Fixed(phase.value_bytes),
         expiry_ms: None,
         pipeline: phase.pipeline,
-        refusals_are_right: false,
         shape_only: bench.definition.role.keeps_nothing(),
+        ..Workload::default()
     };
+    bench.tell(label, Stage::Connecting);
+    let begin = Instant::now();
+    let connections = Connections {
+        clients: phase.clients,
+        threads: bench.setup.generator_threads,
+        cpus: &[],
+        protocol: &workload.protocol,
+    };
+    let mut generator = Generator::connect(&target.address, &connections)?;
+    let connect_ms = begin.elapsed().as_secs_f64() * 1e3;
     if phase.warmup_s > 0.0 {
         bench.tell(label, Stage::WarmingUp);
         // Deletes are warmed up by writes, which leave the store as it is.
@@ -160,10 +165,11 @@ fn measure_phase(
             min_ns: nanoseconds(phase.warmup_s),
             min_operations: 0,
             limit: None,
-            per_second: None,
+            pace: Pace::Closed,
             deadline: Instant::now() + seconds(phase.timeout_s),
             seed: step.seed ^ 0x5eed,
             first: 0,
+            window_percentiles: false,
         };
         let warm = generator.run(&workload, &values, &stretch, bench.stop);
         settle(&warm)?;
@@ -189,7 +195,7 @@ fn measure_phase(
             // What ran out is put back, outside the time that counts.
             Client::connect(&target.address, LOAD_PATIENCE)?.fill(
                 0..phase.keys,
-                phase.value_bytes,
+                &workload.length,
                 &values,
             )?;
         }
@@ -263,10 +269,11 @@ impl<'a> Rounds<'a> {
             },
             min_operations: self.phase.min_operations.saturating_sub(done),
             limit,
-            per_second: None,
+            pace: Pace::Closed,
             deadline: self.deadline,
             seed: seed.wrapping_add(u64::from(self.count)),
             first: 0,
+            window_percentiles: false,
         }
     }
 
@@ -321,6 +328,8 @@ pub(crate) fn windows(load: &Stretched, offset_ns: u64) -> impl Iterator<Item = 
             start_ms: (offset_ns + start_ns) as f64 / 1e6,
             length_ms: length_ns as f64 / 1e6,
             operations: *operations,
+            latency_ns_p50: load.recorder.window_times(number).map(|times| times.percentile_ns(50.0)),
+            latency_ns_p99: load.recorder.window_times(number).map(|times| times.percentile_ns(99.0)),
             ..Window::default()
         }
     })

@@ -210,7 +210,7 @@ fn start_once(wanted: &Start<'_>) -> Result<RunningTarget, String> {
         }
         Mode::External => return Err(format!("{key} is not ours to start")),
     };
-    let address = Address { socket: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), password };
+    let address = Address::tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).with_password(password);
     wait_until_ready(key, &mut kind, &address, begin)?;
     let ready_ms = begin.elapsed().as_secs_f64() * 1e3;
     let pid = kind.pid();

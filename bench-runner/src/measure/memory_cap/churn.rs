@@ -7,8 +7,8 @@ use super::super::trial::{empty, fact, invalidate, put};
 use super::super::wire::{End, nanoseconds, put_load, put_system, seconds, settle, windows};
 use super::{PATIENCE, Told, check_cap, check_held, key_of, look, put_account};
 use crate::load::client::{Address, Client};
-use crate::load::generator::{Generator, Stretch};
-use crate::load::request::{Draw, Length, Workload};
+use crate::load::generator::{Connections, Generator, Pace, Stretch};
+use crate::load::request::{Draw, Length, Protocol, Workload};
 use crate::load::values::Values;
 use crate::model::{Role, Trial};
 use crate::plan::{CapPhase, Operation};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Writes from many connections against the cap.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Churn {
     pub(super) clients: u32,
     pub(super) keys: u64,
@@ -44,26 +44,33 @@ pub(super) fn churn(
     let start = look(&mut client)?;
     bench.tell(label, Stage::Connecting);
     let begin = Instant::now();
-    let mut generator = Generator::connect(&target.address, churn.clients, bench.setup.generator_threads)?;
+    let connections = Connections {
+        clients: churn.clients,
+        threads: bench.setup.generator_threads,
+        cpus: &[],
+        protocol: &Protocol::Resp2,
+    };
+    let mut generator = Generator::connect(&target.address, &connections)?;
     put(&mut trial, "connect_ms", begin.elapsed().as_secs_f64() * 1e3);
     let workload = Workload {
         mix: vec![(Operation::Set, 1)],
         keys: churn.keys,
         draw: Draw::Uniform,
-        length: churn.length,
+        length: churn.length.clone(),
         expiry_ms: churn.ttl_ms,
         pipeline: 1,
         refusals_are_right: true,
-        shape_only: false,
+        ..Workload::default()
     };
     let stretch = Stretch {
         min_ns: nanoseconds(churn.seconds),
         min_operations: 1,
         limit: None,
-        per_second: None,
+        pace: Pace::Closed,
         deadline: Instant::now() + seconds(churn.seconds * 4.0 + 10.0),
         seed: step.seed,
         first: 0,
+        window_percentiles: false,
     };
     bench.tell(label, Stage::Measuring);
     let before = Reading::take(target.pid, &target.cpu);

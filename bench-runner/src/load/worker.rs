@@ -1,0 +1,284 @@
+//! What does one generator thread do? Here: what both loops share, and the closed loop.
+//!
+//! One system call writes a connection's whole batch and one reads its replies. The input buffer belongs to the
+//! thread, not to the connection, so that a thousand connections do not push each other out of the cache.
+
+use super::connection::Connection;
+use super::generator::{LONG_NS, Pace, Shard, Stretch, thread_cpu_ns};
+use super::poller::{Events, Poller};
+use super::recorder::{Recorder, Times};
+use super::reply::{Answer, judge};
+use super::request::{Source, Workload};
+use super::values::Values;
+use crate::plan::Operation;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Which of how many threads this is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) number: u64,
+    pub(super) of: u64,
+}
+
+/// What one thread came to.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub(super) recorder: Recorder,
+    pub(super) last_reply_ns: u64,
+    pub(super) sent: u64,
+    pub(super) timed_out: bool,
+    pub(super) stopped: bool,
+    pub(super) lost: Option<String>,
+    pub(super) cpu_ns: u64,
+    pub(super) busy: f64,
+    /// Time spent looking at the clock and at sockets that had nothing to say, ns.
+    pub(super) spun_ns: u64,
+    /// Open loop: end of the schedule, requests due, skipped, most in flight, and how late they were sent.
+    pub(super) schedule_ns: u64,
+    pub(super) due: u64,
+    pub(super) skipped: u64,
+    pub(super) in_flight_max: u64,
+    pub(super) send_delays: Option<Times>,
+}
+
+impl Part {
+    pub(super) fn died() -> Self {
+        Self { lost: Some("a generator thread died".to_owned()), ..Self::default() }
+    }
+
+    pub(super) fn run(
+        shard: &mut Shard,
+        workload: &Workload,
+        values: &Values,
+        source: Source<'_>,
+        stretch: &Stretch,
+        turn: Turn,
+        stop: &AtomicBool,
+    ) -> Self {
+        let cpu_before = thread_cpu_ns();
+        let start = Instant::now();
+        let open = matches!(stretch.pace, Pace::Open(_));
+        let mut part = Self::default();
+        part.recorder.from_intended_start = open;
+        let long = stretch.min_ns >= LONG_NS && stretch.min_ns != u64::MAX;
+        part.recorder.window_percentiles = stretch.window_percentiles || long;
+        let per_second = match stretch.pace {
+            Pace::Held(all) => Some(all / turn.of as f64),
+            Pace::Closed | Pace::Open(_) => None,
+        };
+        let deadline_ns = stretch.deadline.saturating_duration_since(start).as_nanos() as u64;
+        let mut worker = Worker {
+            start,
+            workload,
+            values,
+            source,
+            stretch,
+            deadline_ns,
+            stop,
+            per_second,
+            open,
+            stopping: false,
+            in_flight: 0,
+            input: vec![0; INPUT_BYTES],
+            output: Vec::new(),
+            part,
+        };
+        let driven = match stretch.pace {
+            Pace::Closed | Pace::Held(_) => worker.drive_closed(shard),
+            Pace::Open(open) => super::open::drive(&mut worker, shard, &open, turn),
+        };
+        let mut part = worker.part;
+        part.lost = driven.err();
+        part.cpu_ns = thread_cpu_ns().saturating_sub(cpu_before);
+        let worked_ns = part.cpu_ns.saturating_sub(part.spun_ns);
+        part.busy = worked_ns as f64 / (start.elapsed().as_nanos().max(1) as f64);
+        part
+    }
+}
+
+/// Large enough for the replies of a deep pipeline, small enough to stay in the second-level cache.
+const INPUT_BYTES: usize = 128 * 1024;
+
+/// How often a thread without events looks whether it should end.
+pub(super) const LOOK_UP: Duration = Duration::from_millis(100);
+
+/// One thread at work.
+pub(super) struct Worker<'a> {
+    start: Instant,
+    workload: &'a Workload,
+    values: &'a Values,
+    pub(super) source: Source<'a>,
+    pub(super) stretch: &'a Stretch,
+    deadline_ns: u64,
+    stop: &'a AtomicBool,
+    /// Held pace: this thread's share of it.
+    per_second: Option<f64>,
+    open: bool,
+    stopping: bool,
+    pub(super) in_flight: u64,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    pub(super) part: Part,
+}
+
+impl Worker<'_> {
+    #[inline]
+    pub(super) fn now_ns(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    /// Whether it has to end before its time.
+    pub(super) fn must_end(&mut self, now: u64) -> bool {
+        self.part.stopped = self.stop.load(Ordering::Relaxed);
+        self.part.timed_out = !self.part.stopped && now >= self.deadline_ns;
+        self.part.stopped || self.part.timed_out
+    }
+
+    fn drive_closed(&mut self, shard: &mut Shard) -> Result<(), String> {
+        let Shard { poller, connections, .. } = shard;
+        for (token, connection) in connections.iter_mut().enumerate() {
+            self.send_batch(connection, poller, token)?;
+        }
+        let mut events = Events::default();
+        while self.in_flight > 0 {
+            wait(poller, &mut events, LOOK_UP)?;
+            for ready in events.iter() {
+                let Some(connection) = connections.get_mut(ready.token) else { continue };
+                if ready.writable && connection.is_blocked() {
+                    connection.send_rest(poller, ready.token)?;
+                }
+                if ready.readable && self.receive(connection)? > 0 && connection.pending.is_empty() {
+                    self.send_batch(connection, poller, ready.token)?;
+                }
+            }
+            let now = self.now_ns();
+            if self.must_end(now) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads and judges all that a connection has to say. How many replies that were.
+    pub(super) fn receive(&mut self, connection: &mut Connection) -> Result<usize, String> {
+        let before = connection.pending.len();
+        let mut input = std::mem::take(&mut self.input);
+        let outcome = self.receive_into(connection, &mut input);
+        self.input = input;
+        outcome?;
+        if connection.pending.is_empty() && !connection.partial.is_empty() {
+            return Err("the target sent more replies than it was asked for".to_owned());
+        }
+        Ok(before - connection.pending.len())
+    }
+
+    fn receive_into(&mut self, connection: &mut Connection, input: &mut [u8]) -> Result<(), String> {
+        while let Some((count, is_all)) = connection.read(input)? {
+            let now = self.now_ns();
+            if connection.partial.is_empty() {
+                let used = self.judge_all(connection, &input[..count], now)?;
+                connection.partial.extend_from_slice(&input[used..count]);
+            } else {
+                let mut partial = std::mem::take(&mut connection.partial);
+                partial.extend_from_slice(&input[..count]);
+                let used = self.judge_all(connection, &partial, now)?;
+                partial.drain(..used);
+                connection.partial = partial;
+            }
+            // What comes later raises a new event.
+            if is_all {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges the replies in `bytes` and returns how many bytes of it they took.
+    fn judge_all(&mut self, connection: &mut Connection, bytes: &[u8], now: u64) -> Result<usize, String> {
+        let mut used = 0;
+        while let Some(asked) = connection.pending.front().copied() {
+            let recorder = &mut self.part.recorder;
+            match judge(&bytes[used..], &asked, self.values, self.workload) {
+                Answer::Right(consumed) => {
+                    used += consumed;
+                    recorder.counts.hits += u64::from(asked.operation == Operation::Get);
+                }
+                Answer::Refused(consumed, text) if self.workload.refusals_are_right => {
+                    used += consumed;
+                    recorder.refusals += 1;
+                    recorder.first_refusal.get_or_insert(text);
+                }
+                Answer::Refused(consumed, text) => {
+                    used += consumed;
+                    recorder.error(|| format!("SET of key {} was refused: {text}", asked.index));
+                }
+                Answer::Missed(consumed) => {
+                    used += consumed;
+                    recorder.counts.misses += 1;
+                    recorder
+                        .error(|| format!("GET of key {} found nothing, though it was loaded", asked.index));
+                }
+                Answer::Wrong(consumed, text) => {
+                    used += consumed;
+                    recorder.error(|| text);
+                }
+                Answer::Broken(text) => return Err(text),
+                Answer::Incomplete => break,
+            }
+            connection.pending.pop_front();
+            let began =
+                if self.open { connection.starts.pop_front().unwrap_or(now) } else { connection.sent_ns };
+            self.part.recorder.record(asked.operation, now.saturating_sub(began), now);
+            self.in_flight -= 1;
+            self.part.last_reply_ns = now;
+        }
+        Ok(used)
+    }
+
+    fn send_batch(
+        &mut self,
+        connection: &mut Connection,
+        poller: &Poller,
+        token: usize,
+    ) -> Result<(), String> {
+        let now = self.now_ns();
+        let done = self.part.recorder.counts.operations;
+        self.stopping |= now >= self.stretch.min_ns && done >= self.stretch.min_operations;
+        if self.stopping {
+            return Ok(());
+        }
+        let left = self.stretch.limit.map_or(u64::MAX, |limit| limit - self.part.sent);
+        let count = u64::from(self.workload.pipeline.max(1)).min(left);
+        if count == 0 {
+            return Ok(());
+        }
+        self.pace();
+        self.output.clear();
+        for _ in 0..count {
+            connection.pending.push_back(self.source.ask(now, &mut self.output));
+        }
+        self.part.sent += count;
+        self.in_flight += count;
+        connection.sent_ns = self.now_ns();
+        connection.send(&self.output, poller, token)
+    }
+
+    /// Waits until the next request is due. Spins: a sleep is far longer than the time between two requests,
+    /// and would send them in bursts that a server answers more cheaply.
+    fn pace(&mut self) {
+        let Some(per_second) = self.per_second else { return };
+        let due_ns = (self.part.sent as f64 / per_second * 1e9) as u64;
+        let began = self.now_ns();
+        let mut now = began;
+        while now < due_ns {
+            std::hint::spin_loop();
+            now = self.now_ns();
+        }
+        self.part.spun_ns += now - began;
+    }
+}
+
+pub(super) fn wait(poller: &Poller, events: &mut Events, timeout: Duration) -> Result<(), String> {
+    poller.wait(events, timeout).map_err(|error| format!("waiting for replies: {error}"))
+}
