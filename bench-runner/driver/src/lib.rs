@@ -1,8 +1,20 @@
 //! The protocol between `bench-runner` and a program that drives one embedded engine.
 //!
-//! A driver is an engine and a `main` that hands it to the main loop: it reads one workload, does its phases,
+//! A driver is an [`Engine`] and a `main` that hands it to [`main_loop`]: it reads one workload, does its phases,
 //! checks every value it reads, and writes what it counted. Nothing of the runner is in it, so a rival is linked
 //! against its own engine alone.
 
+mod conformance;
+mod draws;
+mod engine;
+mod main_loop;
+mod phases;
+mod process;
 pub mod protocol;
+mod times;
 pub mod values;
+
+pub use conformance::conformance;
+pub use draws::{Draw, Shuffle};
+pub use engine::{Batch, Engine, Session, locked_version};
+pub use main_loop::{Failure, main_loop, run};

@@ -1,8 +1,8 @@
 //! What does a driver read, and what does it write?
 //!
 //! One [`Workload`] in JSON on standard input; one [`Message`] per line on standard output. Before each phase the
-//! driver says `waiting` and reads a line, so that whoever measures it can read the kernel's counters between two
-//! phases; where standard input has ended it goes on at once, so that a file can be piped in by hand.
+//! driver says `waiting` and reads a line, and once more before it closes the store, so that whoever measures it can
+//! read the kernel's counters while nothing is done; where standard input has ended it goes on at once, so that a file can be piped in by hand.
 
 use serde::{Deserialize, Serialize};
 
@@ -166,7 +166,7 @@ pub enum Message {
     Ready(Ready),
     /// Phase number `phase` begins when a line has been read.
     Waiting {
-        /// From 0.
+        /// From 0; the number of phases before the store is closed.
         phase: usize,
     },
     /// A phase is over.

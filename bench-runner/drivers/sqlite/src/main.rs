@@ -1,2 +1,141 @@
-//! Drives sqlite with a workload of `bench-runner`.
-fn main() {}
+//! Drives SQLite with a workload of `bench-runner`.
+
+use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, SyncMode};
+use plumbkv_bench_driver::{Batch, Engine, Session, main_loop};
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const GET: &str = "SELECT value FROM records WHERE key = ?1";
+const SET: &str = "INSERT INTO records (key, value) VALUES (?1, ?2) \
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+const SCAN: &str = "SELECT key, value FROM records WHERE key >= ?1 ORDER BY key LIMIT ?2";
+
+struct Sqlite {
+    file: PathBuf,
+    pragmas: Vec<(&'static str, String)>,
+}
+
+impl Sqlite {
+    fn connect(&self) -> anyhow::Result<Connection> {
+        let connection = Connection::open(&self.file)?;
+        connection.busy_timeout(Duration::from_secs(10))?;
+        for (name, value) in &self.pragmas {
+            connection.pragma_update(None, name, value)?;
+        }
+        Ok(connection)
+    }
+}
+
+impl Engine for Sqlite {
+    const NAME: &'static str = "SQLite";
+    type Session<'a> = Statements;
+
+    fn version() -> String {
+        rusqlite::version().to_owned()
+    }
+
+    fn open(options: &EngineOptions) -> anyhow::Result<Self> {
+        let synchronous = match options.sync {
+            SyncMode::Never => "OFF",
+            SyncMode::Always => "FULL",
+        };
+        let mut pragmas = vec![("journal_mode", "WAL".to_owned()), ("synchronous", synchronous.to_owned())];
+        if let Some(bytes) = options.cache_bytes {
+            // Below zero it counts KiB, above it pages; zero is no cache either way.
+            pragmas.push(("cache_size", format!("-{}", bytes / 1024)));
+        }
+        let sqlite = Self { file: Path::new(&options.location).join("records.sqlite"), pragmas };
+        sqlite.connect()?.execute_batch(
+            "CREATE TABLE records (key BLOB PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
+        )?;
+        Ok(sqlite)
+    }
+
+    fn settings(&self) -> Vec<EngineSetting> {
+        let setting = |(key, value): &(&'static str, String)| EngineSetting {
+            key: (*key).to_owned(),
+            value: value.clone(),
+        };
+        self.pragmas.iter().map(setting).collect()
+    }
+
+    fn session(&self) -> anyhow::Result<Statements> {
+        Ok(Statements(self.connect()?))
+    }
+
+    fn flush(&self) -> anyhow::Result<()> {
+        let connection = self.connect()?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        anyhow::ensure!(busy == 0, "the checkpoint could not finish: the log is in use");
+        Ok(())
+    }
+
+    fn close(self) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection, which keeps its prepared statements.
+struct Statements(Connection);
+
+impl Session for Statements {
+    fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> anyhow::Result<bool> {
+        let mut statement = self.0.prepare_cached(GET)?;
+        let mut rows = statement.query([key])?;
+        let row = rows.next()?;
+        if let Some(row) = row {
+            found(row.get_ref(0)?.as_blob()?);
+        }
+        Ok(row.is_some())
+    }
+
+    fn write(&mut self, batch: &Batch) -> anyhow::Result<()> {
+        let transaction = self.0.transaction()?;
+        {
+            let mut statement = transaction.prepare_cached(SET)?;
+            for (key, value) in batch.records() {
+                statement.execute([key, value])?;
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn scan(&mut self, from: &[u8], limit: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
+        let mut statement = self.0.prepare_cached(SCAN)?;
+        let mut rows = statement.query(rusqlite::params![from, limit])?;
+        while let Some(row) = rows.next()? {
+            each(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+        }
+        Ok(())
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    main_loop::<Sqlite>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumbkv_bench_driver::conformance;
+
+    #[test]
+    fn every_record_is_read_back_in_every_way() {
+        for (sync, cache_bytes) in [(SyncMode::Never, None), (SyncMode::Always, Some(1 << 20))] {
+            let folder = tempfile::tempdir().unwrap();
+            conformance::<Sqlite>(folder.path().to_str().unwrap(), sync, cache_bytes).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_engine() {
+        let version = Sqlite::version();
+        assert!(
+            version.split('.').count() >= 3 && version.split('.').all(|part| part.parse::<u32>().is_ok()),
+            "{version}"
+        );
+    }
+}
