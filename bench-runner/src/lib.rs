@@ -3,6 +3,7 @@
 //! `scenario` → `plan` → `target` + `load` + `measure` → `model` → `export` (JSON) and `db` (SQLite) → `output`.
 
 pub mod campaign;
+pub mod claims;
 pub mod cli;
 pub mod db;
 pub mod environment;

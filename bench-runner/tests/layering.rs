@@ -28,6 +28,7 @@ const IMPURE: &[&str] = &[
 /// Module, and the modules of this crate that it may name.
 const PURE: &[(&str, &[&str])] = &[
     ("stats", &["model", "stats"]),
+    ("claims", &["model", "scenario", "stats", "claims"]),
     ("scenario", &["model", "scenario"]),
     ("plan", &["model", "scenario", "plan"]),
 ];

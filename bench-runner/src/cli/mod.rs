@@ -3,6 +3,7 @@
 //! Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 tool error, 2 regression,
 //! 3 inconclusive, 64 usage.
 
+mod claims;
 mod compare;
 mod completions;
 mod contracts;
@@ -30,6 +31,8 @@ use std::process::ExitCode;
 pub const EXIT_FINE: u8 = 0;
 /// The tool, a target or a file failed.
 pub const EXIT_TOOL_ERROR: u8 = 1;
+/// A claim that was checked does not hold.
+pub const EXIT_REGRESSION: u8 = 2;
 /// The command line was wrong.
 pub const EXIT_USAGE: u8 = 64;
 
@@ -85,6 +88,7 @@ enum Command {
     Verify(verify::Args),
     Run(run::Args),
     Compare(compare::Args),
+    Claims(claims::Args),
     Report(report::Args),
     Publish(publish::Args),
     Import(import::Args),
@@ -118,6 +122,7 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::execute(args, &global),
         Command::Run(args) => run::execute(args, &global),
         Command::Compare(args) => compare::execute(args, &global),
+        Command::Claims(args) => claims::execute(args, &global),
         Command::Report(args) => report::execute(args, &global),
         Command::Publish(args) => publish::execute(args, &global),
         Command::Import(args) => import::execute(args, &global),

@@ -17,4 +17,5 @@ pub use find::{Found, find_run};
 pub(crate) use read::listed_runs;
 pub use read::{ReadError, read_index, read_indexed_run, read_run, read_scenario};
 pub use shrink::{COMMITTED_LIMIT_BYTES, shrink_to};
+pub(crate) use write::version_key;
 pub use write::{index_dir, write_run};

@@ -223,7 +223,7 @@ fn empty_index(tool: &Tool) -> Index {
 }
 
 /// `0.10.0` after `0.9.0`; a release after its pre-releases.
-pub(super) fn version_key(version: &str) -> (Vec<u64>, bool, String) {
+pub(crate) fn version_key(version: &str) -> (Vec<u64>, bool, String) {
     let (numbers, pre) = version.split_once('-').unwrap_or((version, ""));
     let numbers = numbers.split('.').map(|part| part.parse().unwrap_or(u64::MAX)).collect();
     (numbers, pre.is_empty(), pre.to_owned())

@@ -5,6 +5,7 @@
 //! stored; a [`Measurement`] is derived from them and can be recomputed.
 
 mod cell;
+mod claim;
 mod environment;
 mod index;
 pub mod metric;
@@ -12,6 +13,7 @@ mod run;
 mod source;
 
 pub use cell::*;
+pub use claim::*;
 pub use environment::*;
 pub use index::*;
 pub use run::*;

@@ -184,6 +184,194 @@ export type Cell = {
 };
 
 /**
+ * One claim and its verdict.
+ */
+export type Claim = {
+  /**
+   * Name of the claim, and of its anchor on the page: `pipeline-cpu-against-redis`.
+   */
+  key: string,
+  /**
+   * What is claimed, one plain sentence.
+   */
+  statement: string,
+  /**
+   * Scenario whose record decides.
+   */
+  scenario: string,
+  /**
+   * Metric of the figure, or of its numerator.
+   */
+  metric: string,
+  /**
+   * Set in a mix: the operation the metric is of.
+   */
+  operation?: string,
+  /**
+   * CPUs of target and generator. Absent: whichever both sides share.
+   */
+  placement?: Placement,
+  /**
+   * Cells above the line; without a denominator, the cells whose figure is bounded.
+   */
+  numerator: ClaimSide,
+  /**
+   * Cells below the line. Absent: the figure itself is bounded.
+   */
+  denominator?: ClaimSide,
+  /**
+   * Side of the bound.
+   */
+  comparison: Comparison,
+  /**
+   * The bound, a ratio where there is a denominator, else in the metric's unit.
+   */
+  bound: number,
+  /**
+   * How far beyond the bound the far end of the interval may lie, percent of the bound.
+   */
+  slack_percent: number,
+  /**
+   * Files, from the root of the repository, in which it is said.
+   */
+  said_in: Array<string>,
+  /**
+   * First version whose runs are judged by it.
+   */
+  since: string,
+  /**
+   * The command whose run decides it.
+   */
+  measure: string,
+  /**
+   * `fails` where it fails on any machine, else `holds` where it holds on one, else `not_measured`.
+   */
+  verdict: ClaimVerdict,
+  /**
+   * One sentence: why.
+   */
+  reason: string,
+  /**
+   * One per machine with a stored run, in the order of their keys.
+   */
+  machines: Array<ClaimOnMachine>,
+};
+
+/**
+ * A claim judged by the runs of one machine.
+ */
+export type ClaimOnMachine = {
+  /**
+   * Machine key.
+   */
+  machine_key: string,
+  /**
+   * The machine in words.
+   */
+  machine_title: string,
+  /**
+   * The verdict here.
+   */
+  verdict: ClaimVerdict,
+  /**
+   * One sentence: why.
+   */
+  reason: string,
+  /**
+   * The run that was judged. Absent where none holds the scenario.
+   */
+  run?: ClaimRun,
+  /**
+   * One per pair of cells, or per cell where there is no denominator.
+   */
+  evidence: Array<Evidence>,
+};
+
+/**
+ * The run that a claim was judged by.
+ */
+export type ClaimRun = {
+  /**
+   * Its id.
+   */
+  id: string,
+  /**
+   * Version it stands under.
+   */
+  version: string,
+  /**
+   * Its profile.
+   */
+  profile: Profile,
+  /**
+   * RFC 3339, UTC.
+   */
+  started_at: string,
+  /**
+   * The scenario's file, from the folder of results.
+   */
+  file: string,
+  /**
+   * Targets of the claim as they were in the run, with version and allocator: `Redis 7.0.15 (jemalloc-5.2.1)`.
+   */
+  targets: Array<string>,
+};
+
+/**
+ * Which cells stand on one side of the line.
+ */
+export type ClaimSide = {
+  /**
+   * Key of a target.
+   */
+  target: string,
+  /**
+   * Where it ran.
+   */
+  mode: Mode,
+  /**
+   * The side's metric, where not the claim's.
+   */
+  metric?: string,
+  /**
+   * Axes that must have these values, or one of a list of them; every other axis must be equal on both sides.
+   */
+  axes: Record<string, unknown>,
+};
+
+/**
+ * What the stored runs say of a claim.
+ */
+export type ClaimVerdict = "holds" | "fails" | "not_measured";
+
+/**
+ * `results/claims.json`: every claim of `results/claims.toml` with its verdict.
+ */
+export type Claims = {
+  /**
+   * Always `plumbkv.claims`.
+   */
+  schema: string,
+  /**
+   * Version of this record's shape.
+   */
+  schema_version: number,
+  /**
+   * The program that wrote it.
+   */
+  tool: Tool,
+  /**
+   * In the order of `claims.toml`.
+   */
+  claims: Array<Claim>,
+};
+
+/**
+ * Which side of its bound a claim puts the figure on.
+ */
+export type Comparison = "<=" | ">=";
+
+/**
  * One imported criterion benchmark.
  */
 export type Component = {
@@ -346,6 +534,62 @@ export type Environment = {
    * Versions of the tools used: `rustc 1.95.0`, `podman 4.3.1`.
    */
   tools: Array<string>,
+};
+
+/**
+ * What one pair of cells says.
+ */
+export type Evidence = {
+  /**
+   * Key of the cell above the line.
+   */
+  numerator: string,
+  /**
+   * Key of the cell below the line.
+   */
+  denominator?: string,
+  /**
+   * Label of the point for people.
+   */
+  label: string,
+  /**
+   * What this pair says.
+   */
+  verdict: ClaimVerdict,
+  /**
+   * One clause: why.
+   */
+  reason: string,
+  /**
+   * The figure. Absent where a cell has none.
+   */
+  figure?: Figure,
+};
+
+/**
+ * A median with what lies around it.
+ */
+export type Figure = {
+  /**
+   * Median over trials, or over ratios of trials of the same round.
+   */
+  median: number,
+  /**
+   * Lower end of the spread.
+   */
+  low: number,
+  /**
+   * Upper end of the spread.
+   */
+  high: number,
+  /**
+   * What the spread is.
+   */
+  spread: Spread,
+  /**
+   * Trials or pairs.
+   */
+  n: number,
 };
 
 /**

@@ -1,0 +1,15 @@
+//! What this project says of its speed, and whether stored runs bear it out. Pure: no files, no clock.
+//!
+//! `results/claims.toml` → [`parse`] → [`Definition`]s; a definition and the chosen runs → [`evaluate`] →
+//! [`crate::model::Claim`]. A claim that fails is shown, not deleted.
+
+mod definition;
+mod evaluate;
+mod judge;
+
+pub use definition::{ClaimError, Definition, Side, parse};
+pub use evaluate::{Candidate, evaluate};
+pub use judge::{VERDICT_TRIALS, judge, short, slack_percent, verdict_name};
+
+#[cfg(test)]
+mod evaluate_test;
