@@ -10,6 +10,8 @@ pub mod client;
 mod connection;
 pub mod draw;
 pub mod generator;
+#[cfg(test)]
+mod generator_test;
 pub mod http;
 pub mod length;
 pub mod memcached;
