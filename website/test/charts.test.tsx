@@ -9,6 +9,8 @@ import {spreadLabels} from '../src/charts/frame';
 import LineChart from '../src/charts/LineChart';
 import PercentileChart from '../src/charts/PercentileChart';
 import PlumbChart from '../src/charts/PlumbChart';
+import RateChart from '../src/charts/RateChart';
+import RatioChart from '../src/charts/RatioChart';
 import SurvivalChart, {medians} from '../src/charts/SurvivalChart';
 
 function golden(name: string, chart: ReactNode): string {
@@ -108,6 +110,56 @@ test('plumb chart: the line hangs at the median of the first row', () => {
   const mark = /class="mark" x1="([\d.]+)"/.exec(svg)?.[1];
   expect(plumb).toBeDefined();
   expect(plumb).toBe(mark);
+});
+
+test('rate chart: a continuous axis, logarithmic latency, the knee marked on the axis', () => {
+  const svg = golden(
+    'rate',
+    <RateChart
+      {...about}
+      series={[
+        {
+          label: 'PlumbKV',
+          look: 'ours',
+          knee: 75_000,
+          points: [{x: 10_000, median: 120, trials: [118, 120, 125]}, {x: 60_000, median: 400, trials: [380, 400, 450]}, {x: 85_000, median: 9000, trials: [7000, 9000, 20_000]}],
+        },
+        {label: 'Redis', look: 'rival', points: [{x: 10_000, median: 130, trials: []}], traces: [[{x: 9_000, y: 110}, {x: 11_000, y: 140}]]},
+      ]}
+      xUnit="offered, k ops/s"
+      yUnit="µs, logarithmic"
+      xFactor={1e-3}
+      xMax={90_000}
+      yMin={100}
+      yMax={100_000}
+    />,
+  );
+  expect(svg.match(/class="knee"/g)).toHaveLength(1);
+  expect(svg.match(/class="trial"/g)).toHaveLength(9);
+});
+
+test('ratio chart: a rule at 1, the spread a line through the median', () => {
+  const svg = golden(
+    'ratio',
+    <RatioChart
+      {...about}
+      rows={[
+        {label: 'PlumbKV, native, same limits', look: 'ours-limited', median: 0.98, low: 0.95, high: 1.02, text: '0.98×'},
+        {label: 'PlumbKV, container, published port', look: 'ours-published', median: 0.6, low: 0.55, high: 0.62, text: '0.60×'},
+      ]}
+      min={0.5}
+      max={1.3}
+    />,
+  );
+  const one = Number(/class="reference">\n<line x1="([\d.]+)"/.exec(svg)?.[1]);
+  const ends = [...svg.matchAll(/class="whisker" x1="([\d.]+)" x2="([\d.]+)"/g)].map((match) => [Number(match[1]), Number(match[2])]);
+  expect((ends[0]?.[0] ?? 0) < one && (ends[0]?.[1] ?? 0) > one).toBe(true);
+  expect((ends[1]?.[1] ?? Infinity) < one).toBe(true);
+});
+
+test('a name of any length leaves the chart as wide as it is', () => {
+  const svg = renderToStaticMarkup(<BarChart {...about} bars={[{label: 'x'.repeat(10_000), look: 'rival', median: 1, trials: [], text: '1'}]} unit="" max={1} />);
+  expect(svg.length).toBeLessThan(3000);
 });
 
 test('names from a record are escaped', () => {

@@ -15,6 +15,8 @@ export interface Copy {
   startedAt: string;
   changeRun?: (run: Run) => void;
   changeScenario?: (record: ScenarioRecord) => void;
+  /** Scenarios beyond those of the fixture. */
+  more?: ScenarioRecord[];
 }
 
 /** Writes a results folder that holds the fixture and copies of its run. */
@@ -23,7 +25,7 @@ export function writeResults(root: string, copies: Copy[]): void {
   for (const copy of copies) addCopy(root, copy);
 }
 
-function addCopy(root: string, {version, startedAt, changeRun, changeScenario}: Copy): void {
+function addCopy(root: string, {version, startedAt, changeRun, changeScenario, more = []}: Copy): void {
   const folder = version === 'local' ? path.join(root, 'local') : root;
   const fixture = readJson<Index>(path.join(FIXTURE, 'index.json'));
   const [entry] = fixture.versions;
@@ -32,8 +34,9 @@ function addCopy(root: string, {version, startedAt, changeRun, changeScenario}: 
   if (!entry || !machine || !indexed) throw new Error(`${FIXTURE} holds no run`);
 
   const id = `${startedAt.replace(/[-:]/g, '')}-${indexed.profile}-f1f1`;
-  const files = indexed.files.map((file) => {
-    const record = readJson<Run | ScenarioRecord>(path.join(FIXTURE, file.path));
+  const stored = indexed.files.map((file) => ({name: path.basename(file.path), record: readJson<Run | ScenarioRecord>(path.join(FIXTURE, file.path))}));
+  const added = more.map((record) => ({name: `${record.scenario.key}.json`, record: structuredClone(record)}));
+  const files = [...stored, ...added].map(({name, record}) => {
     record.version = version;
     if ('run_id' in record) {
       record.run_id = id;
@@ -44,7 +47,7 @@ function addCopy(root: string, {version, startedAt, changeRun, changeScenario}: 
       changeRun?.(record);
     }
     const text = JSON.stringify(record);
-    const to = `${version}/${machine.key}/${id}/${path.basename(file.path)}`;
+    const to = `${version}/${machine.key}/${id}/${name}`;
     mkdirSync(path.dirname(path.join(folder, to)), {recursive: true});
     writeFileSync(path.join(folder, to), text);
     return {path: to, sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text)};

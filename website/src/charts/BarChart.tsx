@@ -1,7 +1,7 @@
 // How do the cells of one point compare on one metric? Bars from zero, each with its figure and its trials.
 import {scaleLinear} from 'd3-scale';
 import type {ReactNode} from 'react';
-import {fixed} from '../lib/format';
+import {fixed, shorten} from '../lib/format';
 import {Frame, type Look, WIDTH, XAxis, round} from './frame';
 
 export interface Bar {
@@ -54,7 +54,7 @@ export default function BarChart({id, title, desc, bars, unit, max, reference}: 
         return (
           <g key={label} className={`series ${look}`}>
             <text className="bar-label" x={box.left} y={y + 12}>
-              {label}
+              {shorten(label, 56)}
             </text>
             <rect className="bar" x={box.left} y={y + 17} width={round(Math.max(x(median) - box.left, 1))} height={13} />
             {trials.map((value, trial) => (

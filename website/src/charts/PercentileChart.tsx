@@ -3,6 +3,7 @@ import {scaleLinear, scaleLog} from 'd3-scale';
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
 import {fixed} from '../lib/format';
+import {LAST_PERCENTILE} from '../lib/metrics';
 import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, round} from './frame';
 
 export interface PercentileSeries {
@@ -26,8 +27,6 @@ interface Props {
 
 const HEIGHT = 240;
 const BOX: Box = {left: 52, right: 262, top: 24, bottom: 196};
-/** Beyond it a run of a second has too few samples to draw. */
-export const LAST_PERCENTILE = 99.99;
 const TICKS = [0, 90, 99, 99.9, 99.99];
 
 const nines = (percentile: number) => -Math.log10(1 - Math.min(percentile, LAST_PERCENTILE) / 100);

@@ -1,7 +1,7 @@
 // How do the trials of a few servers lie beside ours? One row each on a common axis; the plumb line hangs at our median.
 import {scaleLinear} from 'd3-scale';
 import type {ReactNode} from 'react';
-import {fixed} from '../lib/format';
+import {fixed, shorten} from '../lib/format';
 import {Frame, type Look, WIDTH, XAxis, round} from './frame';
 
 export interface PlumbRow {
@@ -51,7 +51,7 @@ export default function PlumbChart({id, title, desc, rows, unit}: Props): ReactN
         return (
           <g key={label} className={`series ${look}`}>
             <text className="bar-label" x={box.left} y={y + 12}>
-              {label} <tspan className={`direct ${look}`}>{text}</tspan>
+              {shorten(label, 40)} <tspan className={`direct ${look}`}>{text}</tspan>
             </text>
             <line className="grid" x1={box.left} x2={box.right} y1={y + 26} y2={y + 26} />
             {trials.map((value, trial) => (

@@ -3,11 +3,12 @@
 // Charts are small multiples drawn at about the size at which they are read (360 units wide), so that their
 // text is as large on a phone as on a wide screen. Colours come from CSS classes, so one SVG serves both schemes.
 import type {ReactNode} from 'react';
+import {shorten} from '../lib/format';
 
 export const WIDTH = 360;
 
 /** What a line or bar stands for; sets its colour and dash. */
-export type Look = 'ours' | 'ours-host' | 'ours-published' | 'rival' | 'ceiling';
+export type Look = 'ours' | 'ours-limited' | 'ours-host' | 'ours-published' | 'ours-strict' | 'rival' | 'floor' | 'ceiling';
 
 export interface Box {
   left: number;
@@ -109,7 +110,7 @@ export function DirectLabels({ends, box}: {ends: LabelSpot[]; box: Box}): ReactN
         <g key={label}>
           <path className="leader" d={`M${round(x + 3)} ${round(from)}L${box.right + 2} ${round(y)}`} />
           <text className={`direct ${look}`} x={box.right + 6} y={round(y + 4)}>
-            {label}
+            {shorten(label, 16)}
           </text>
         </g>
       ))}

@@ -1,12 +1,13 @@
 // How do stored cells become the series of a chart? Pure: (record, run) in, chart properties out.
 import type {Bar} from '../charts/BarChart';
 import type {LinePoint, LineSeries} from '../charts/LineChart';
-import {LAST_PERCENTILE, type PercentileSeries} from '../charts/PercentileChart';
+import type {PercentileSeries} from '../charts/PercentileChart';
 import type {Look} from '../charts/frame';
-import type {Axes, Run} from '../generated/records';
+import type {Axes, Mode, Run} from '../generated/records';
 import {figure, ratio, scaleFor, withUnit, type Scale} from './format';
-import {PERCENTILES} from './metrics';
+import {LAST_PERCENTILE, PERCENTILES} from './metrics';
 import {
+  keepsNothing,
   MODE_LABELS,
   measurement,
   type PageCell,
@@ -22,22 +23,41 @@ import {
 
 export function lookOf(cell: PageCell, run: Run): Look {
   const role = roleOf(run, cell.target);
-  if (role !== 'subject') return role === 'ceiling' ? 'ceiling' : 'rival';
-  return cell.mode === 'native' ? 'ours' : cell.mode === 'container_host' ? 'ours-host' : 'ours-published';
+  return role === 'subject' ? OUR_LOOKS[cell.mode] : role;
 }
+
+const OUR_LOOKS: Record<Mode, Look> = {
+  native: 'ours',
+  native_limited: 'ours-limited',
+  container_host: 'ours-host',
+  container_published: 'ours-published',
+  container_no_io_uring: 'ours-strict',
+  external: 'ours',
+};
+
+const SHORT_MODES: Record<Mode, string> = {
+  native: '',
+  native_limited: 'limited',
+  container_host: 'host net',
+  container_published: 'published',
+  container_no_io_uring: 'no io_uring',
+  external: '',
+};
 
 /** Label beside a line: at most about fourteen letters. */
 export function lineLabel(cell: PageCell, run: Run): string {
   if (roleOf(run, cell.target) === 'ceiling') return 'ceiling';
   const name = shortTitle(targetOf(run, cell.target), cell.target);
-  if (cell.mode === 'native') return name;
-  const where = cell.mode === 'container_host' ? 'host net' : 'published';
+  const where = [SHORT_MODES[cell.mode], cell.axes.variant ?? ''].filter(Boolean).join(' ');
+  if (!where) return name;
   return roleOf(run, cell.target) === 'subject' ? `… ${where}` : `${name} ${where}`;
 }
 
 /** Label above a bar. */
 export function rowLabel(cell: PageCell, run: Run): string {
-  if (roleOf(run, cell.target) === 'ceiling') return 'ceiling of the load generator';
+  const role = roleOf(run, cell.target);
+  if (role === 'ceiling') return 'ceiling of the load generator';
+  if (role === 'floor') return `floor of the machine: ${shortTitle(targetOf(run, cell.target), cell.target)}`;
   return `${shortTitle(targetOf(run, cell.target), cell.target)}, ${MODE_LABELS[cell.mode]}`;
 }
 
@@ -68,7 +88,7 @@ function lineFiguresAlong(record: PageScenario, run: Run, axis: NumericAxis): Li
   const scale = throughputScale(record);
   const groups = new Map<string, PageCell[]>();
   for (const cell of record.cells) {
-    if (cell.status !== 'ok' || cell.placement === 'together' || cell.axes[axis] === undefined) continue;
+    if (cell.status !== 'ok' || cell.placement === 'together' || cell.axes[axis] === undefined || cell.axes.operation === 'peak') continue;
     const {[axis]: _varies, ...rest} = cell.axes;
     const key = JSON.stringify(Object.entries(rest).sort());
     groups.set(key, [...(groups.get(key) ?? []), cell]);
@@ -132,7 +152,7 @@ export function percentileFigures(record: PageScenario, run: Run): PercentileFig
 
 function percentileSeries(cell: PageCell, run: Run, operation: string, mixed: boolean): PercentileSeries[] {
   const found = cell.distributions.find((d) => d.operation === operation);
-  if (cell.status !== 'ok' || !found || roleOf(run, cell.target) === 'ceiling') return [];
+  if (cell.status !== 'ok' || !found || keepsNothing(run, cell.target)) return [];
   const trials = PERCENTILES.flatMap(({percentile, metric}) =>
     trialValues(cell, metric, mixed ? operation : undefined).map((ns) => ({percentile, us: ns / 1000})),
   );
@@ -170,7 +190,7 @@ export interface BarFigure {
   bars: Bar[];
 }
 
-/** Bars of one metric at each point; containers carry their ratio to native. */
+/** Bars of one metric at each point; containers carry their ratio to native, others that to the floor where it is stored. */
 export function barFigures(record: PageScenario, run: Run, metric: string, scale: Scale, only?: (point: Point) => boolean): BarFigure[] {
   return points(record, run)
     .filter((point) => only?.(point) ?? true)
@@ -184,6 +204,7 @@ function bar(record: PageScenario, run: Run, cell: PageCell, metric: string, sca
   const measured = measurement(cell, metric);
   if (cell.status !== 'ok' || !measured) return [];
   const overhead = ratioOf(record, 'overhead', metric, cell.key);
+  const floor = ratioOf(record, 'floor', metric, cell.key);
   return [
     {
       label: rowLabel(cell, run),
@@ -191,7 +212,7 @@ function bar(record: PageScenario, run: Run, cell: PageCell, metric: string, sca
       median: measured.median * scale.factor,
       trials: trialValues(cell, metric).map((value) => value * scale.factor),
       text: figure(measured, scale).value,
-      ...(overhead ? {note: `${ratio(overhead).value} native`} : {}),
+      ...(overhead ? {note: `${ratio(overhead).value} native`} : floor ? {note: `${ratio(floor).value} floor`} : {}),
     },
   ];
 }
@@ -211,6 +232,6 @@ export function throughputScale(record: PageScenario): Scale {
 }
 
 function sortCells(cells: PageCell[], run: Run): PageCell[] {
-  const order: Look[] = ['ours', 'ours-host', 'ours-published', 'rival', 'ceiling'];
+  const order: Look[] = ['ours', 'ours-limited', 'ours-host', 'ours-published', 'ours-strict', 'rival', 'floor', 'ceiling'];
   return [...cells].sort((a, b) => order.indexOf(lookOf(a, run)) - order.indexOf(lookOf(b, run)));
 }

@@ -5,8 +5,11 @@
 // not at its ceiling; points that we lose are counted with the same words as those that we win.
 import type {Measurement, Mode, Profile, Ratio, Run} from '../generated/records';
 import {figure, ratio as ratioText, scaleFor, withUnit, word} from './format';
+import {knees} from './derived';
+import {partsOf, withCells} from './parts';
 import {
   generatorAtCeiling,
+  keepsNothing,
   measurement,
   type PageCell,
   type PageScenario,
@@ -38,13 +41,38 @@ export function trialsPerCell(record: PageScenario): number {
 /** The finding of a scenario's page: one sentence per thing found. */
 export function findings(record: PageScenario, run: Run): string[] {
   const kind = record.scenario.kind;
-  const sentences = kind === 'memory_cap' ? capFindings(record, run) : kind === 'startup' ? startupFindings(record, run) : wireFindings(record, run);
-  return [...sentences, ...failures(record)];
+  // What is found is found by our generator in closed loops; open loops have their knee.
+  const closed = withCells(record, partsOf(record, run).closed);
+  const sentences = kind === 'memory_cap' ? capFindings(closed, run) : kind === 'startup' ? startupFindings(closed, run) : wireFindings(closed, run);
+  return [...kneeFindings(record, run), ...sentences, ...absences(record, run), ...failures(record, run)];
+}
+
+function kneeFindings(record: PageScenario, run: Run): string[] {
+  const byLoad = new Map<string, PageCell[]>();
+  for (const {cell} of knees(record)) byLoad.set(cell.label, [...(byLoad.get(cell.label) ?? []), cell]);
+  return [...byLoad].map(([label, cells]) => {
+    const parts = cells.flatMap((cell) => {
+      const found = measurement(cell, 'knee_per_second');
+      return found && !keepsNothing(run, cell.target) ? [{cell, said: spelled(found)}] : [];
+    });
+    return `${label.replace(/, knee$/, '')}: 99 of 100 requests are answered within a millisecond of their intended start up to ${enumerated(parts, run)}.`;
+  });
+}
+
+function absences(record: PageScenario, run: Run): string[] {
+  const {absent} = partsOf(record, run);
+  return absent.length > 0 ? [`Not found on this machine, and so not measured: ${absent.map(({target}) => target.title || target.key).join(', ')}.`] : [];
 }
 
 /** What a page says of a scenario whose figures stand in a table right below: everything but the figures. */
 export function remarks(record: PageScenario, run: Run): string[] {
-  return [...(record.scenario.kind === 'wire' ? wireRemarks(record, run) : []), ...failures(record)];
+  const closed = withCells(record, partsOf(record, run).closed);
+  return [...(isWire(record) ? wireRemarks(closed, run) : []), ...absences(record, run), ...failures(record, run)];
+}
+
+/** Whether requests travel to a server, so that a load generator sets or bounds the pace. */
+export function isWire(record: PageScenario): boolean {
+  return !['memory_cap', 'startup', 'embedded'].includes(record.scenario.kind);
 }
 
 function wireFindings(record: PageScenario, run: Run): string[] {
@@ -55,7 +83,7 @@ function wireRemarks(record: PageScenario, run: Run): string[] {
   const sentences: string[] = [];
   const all = points(record, run);
   if (passesVerdict(record.profile)) sentences.push(...verdicts(record, run, all));
-  const measured = record.cells.filter((cell) => cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling');
+  const measured = record.cells.filter((cell) => cell.status === 'ok' && !keepsNothing(run, cell.target));
   const busy = measured.filter(generatorAtCeiling);
   if (busy.length > 0) {
     sentences.push(
@@ -85,7 +113,7 @@ export function headlinePoints(all: Point[]): Point[] {
 }
 
 function pointSentence(point: Point, run: Run): string[] {
-  const shown = point.cells.filter((cell) => cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling');
+  const shown = point.cells.filter((cell) => cell.status === 'ok' && !keepsNothing(run, cell.target));
   const largest = Math.max(...shown.map((cell) => measurement(cell, 'ops_per_second')?.median ?? 0));
   const parts = shown.flatMap((cell) => {
     const ops = measurement(cell, 'ops_per_second');
@@ -194,11 +222,13 @@ function startupFindings(record: PageScenario, run: Run): string[] {
   return parts.length > 0 ? [`From process start to the first right answer: ${enumerated(parts, run)}.`] : [];
 }
 
-function failures(record: PageScenario): string[] {
-  const failed = record.cells.filter((cell) => cell.status !== 'ok' && cell.status !== 'skipped').length;
-  const skipped = record.cells.filter((cell) => cell.status === 'skipped').length;
+function failures(record: PageScenario, run: Run): string[] {
+  const {closed, open, foreign} = partsOf(record, run);
+  const tried = [...closed, ...open, ...foreign];
+  const failed = tried.filter((cell) => cell.status !== 'ok' && cell.status !== 'skipped').length;
+  const skipped = tried.filter((cell) => cell.status === 'skipped').length;
   const parts = [failed > 0 && `${word(failed)} failed`, skipped > 0 && `${word(skipped)} ${skipped === 1 ? 'was' : 'were'} skipped`].filter(Boolean);
-  return parts.length > 0 ? [`Of ${word(record.cells.length)} cells ${parts.join(' and ')}; the table gives the reasons.`] : [];
+  return parts.length > 0 ? [`Of ${word(tried.length)} cells ${parts.join(' and ')}; the table gives the reasons.`] : [];
 }
 
 /** The regime a finding holds in: machine class, network, CPUs, loop, memory, versions and allocators. */
@@ -211,11 +241,15 @@ export function regime(run: Run, record: PageScenario): string {
       ? `server on CPU ${environment.server_cpus}, load generator on CPU ${environment.generator_cpus}`
       : 'server and load generator not pinned';
   const shown = new Set(record.cells.filter((cell) => cell.status === 'ok').map((cell) => cell.target));
+  const durable = run.targets.some((target) => target.durability === 'durable' && shown.has(target.key));
   const versions = run.targets
-    .filter((target) => target.role !== 'ceiling' && shown.has(target.key))
+    .filter((target) => !keepsNothing(run, target.key) && shown.has(target.key))
     .map((target) => (target.title.includes(target.allocator) || !target.allocator ? target.title : `${target.title}, allocator ${target.allocator}`));
-  const load = record.scenario.kind === 'startup' ? 'loopback' : 'closed loop over loopback';
-  return `Regime: ${load} on ${place} (${machine.class} machine, ${cpus}${machine.virtualisation === 'none' ? '' : `, ${machine.virtualisation}`}); ${pinned}; all data in memory; ${versions.join('; ')}.`;
+  const {closed, open} = partsOf(record, run);
+  const loops = [closed.some((cell) => cell.status === 'ok') && 'closed', open.some((cell) => cell.status === 'ok') && 'open'].filter(Boolean);
+  const socket = run.targets.some((target) => target.transport === 'socket' && shown.has(target.key));
+  const load = !socket ? 'in process' : record.scenario.kind === 'startup' ? 'loopback' : `${loops.join(' and ') || 'closed'} loop over loopback`;
+  return `Regime: ${load} on ${place} (${machine.class} machine, ${cpus}${machine.virtualisation === 'none' ? '' : `, ${machine.virtualisation}`}); ${pinned}; ${durable ? 'data in memory or in the page cache' : 'all data in memory'}; ${versions.join('; ')}.`;
 }
 
 /** Overhead ratios of a container cell against native, by metric. */

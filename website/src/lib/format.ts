@@ -129,6 +129,12 @@ export function word(value: number): string {
   return words[value] ?? count(value);
 }
 
+/** A text that fits where nothing wraps, such as beside a line of a chart; the whole stands in the table below. */
+export function shorten(text: string, most: number): string {
+  const letters = [...text];
+  return letters.length <= most ? text : `${letters.slice(0, most - 1).join('').trimEnd()}…`;
+}
+
 /** First digits of a digest or commit. */
 export function short(digest: string, length = 12): string {
   return digest.replace(/^sha256:/, '').slice(0, length);

@@ -13,22 +13,33 @@ export interface Metric {
 
 const RESPONSE = 'Response time under closed loop';
 
-const RESPONSE_TIMES: Metric[] = [
-  {key: 'latency_ns_mean', head: 'mean', unit: 'ns', group: RESPONSE},
-  {key: 'latency_ns_p50', head: 'p50', unit: 'ns', group: RESPONSE},
-  {key: 'latency_ns_p95', head: 'p95', unit: 'ns', group: RESPONSE},
-  {key: 'latency_ns_p99', head: 'p99', unit: 'ns', group: RESPONSE},
-  {key: 'latency_ns_p999', head: 'p99.9', unit: 'ns', group: RESPONSE},
-  {key: 'latency_ns_max', head: 'max', unit: 'ns', group: RESPONSE},
+const times = (group: string): Metric[] => [
+  {key: 'latency_ns_mean', head: 'mean', unit: 'ns', group},
+  {key: 'latency_ns_p50', head: 'p50', unit: 'ns', group},
+  {key: 'latency_ns_p95', head: 'p95', unit: 'ns', group},
+  {key: 'latency_ns_p99', head: 'p99', unit: 'ns', group},
+  {key: 'latency_ns_p999', head: 'p99.9', unit: 'ns', group},
+  {key: 'latency_ns_max', head: 'max', unit: 'ns', group},
 ];
+const RESPONSE_TIMES = times(RESPONSE);
 const THROUGHPUT: Metric = {key: 'ops_per_second', head: 'Throughput', unit: '1/s'};
 const SERVER_CPU: Metric = {key: 'server_cpu_ns_per_op', head: 'Server CPU per op', unit: 'ns'};
 const PEAK_RSS: Metric = {key: 'rss_bytes_peak', head: 'Peak RSS', unit: 'bytes'};
 const RSS_GROWTH: Metric = {key: 'rss_bytes_growth', head: 'RSS growth', unit: 'bytes'};
+const PER_KEY: Metric[] = [
+  {key: 'rss_bytes_per_key', head: 'RSS per key', unit: 'bytes'},
+  {key: 'accounted_bytes_per_key', head: 'Accounted per key', unit: 'bytes'},
+];
+const HITS: Metric[] = [
+  {key: 'hit_ratio', head: 'Hits', unit: 'share'},
+  {key: 'hit_ratio_exact_lru', head: 'Hits of exact LRU', unit: 'share'},
+];
+const DISK: Metric = {key: 'disk_bytes', head: 'On disk', unit: 'bytes'};
 
 /** What a reader compares, by kind of scenario. */
 const HEADLINES: Record<string, Metric[]> = {
-  wire: [THROUGHPUT, ...RESPONSE_TIMES, SERVER_CPU],
+  wire: [...PER_KEY, THROUGHPUT, ...RESPONSE_TIMES, SERVER_CPU, ...HITS],
+  embedded: [THROUGHPUT, ...times('Time per operation'), SERVER_CPU, PEAK_RSS, DISK],
   memory_cap: [
     {key: 'accounted_bytes', head: 'Accounted', unit: 'bytes'},
     RSS_GROWTH,
@@ -38,6 +49,7 @@ const HEADLINES: Record<string, Metric[]> = {
     {key: 'early_gone', head: 'Early keys gone', unit: 'count'},
     {key: 'first_1000_gone_share', head: 'First 1,000 gone', unit: 'share'},
     {key: 'last_five_present', head: 'Last five there', unit: 'count'},
+    ...HITS,
     THROUGHPUT,
     SERVER_CPU,
   ],
@@ -59,11 +71,20 @@ const CHECKS: Metric[] = [
   ...RESPONSE_TIMES,
 ];
 
-/** Stored, and shown elsewhere: p90 is drawn in the charts, a cap is a given and stands in its row's label. */
-const NO_COLUMN = ['latency_ns_p90', 'cap_bytes'];
+/** Stored, and shown elsewhere: p90 is drawn in the charts, a cap is a given and stands in its row's label, rates and
+ * drift have tables of their own. */
+const NO_COLUMN = [
+  'latency_ns_p90',
+  'cap_bytes',
+  'knee_per_second',
+  'offered_per_second',
+  'achieved_per_second',
+  'skipped_share',
+  'drift_ratio',
+];
 
 /** What a version's page shows of a scenario over the wire. */
-const SLIM = ['ops_per_second', 'latency_ns_p50', 'latency_ns_p99', 'server_cpu_ns_per_op'];
+const SLIM = ['rss_bytes_per_key', 'ops_per_second', 'latency_ns_p50', 'latency_ns_p99', 'server_cpu_ns_per_op'];
 
 /** Metrics of a record's main table: those that at least one of its cells has. */
 export function headlineMetrics(record: PageScenario): Metric[] {
@@ -74,13 +95,13 @@ export function headlineMetrics(record: PageScenario): Metric[] {
 /** The few metrics of a summary. */
 export function slimMetrics(record: PageScenario): Metric[] {
   const metrics = headlineMetrics(record);
-  return record.scenario.kind === 'wire' ? metrics.filter(({key}) => SLIM.includes(key)) : metrics;
+  return record.scenario.kind === 'memory_cap' || record.scenario.kind === 'startup' ? metrics : metrics.filter(({key}) => SLIM.includes(key));
 }
 
 /** Every other metric of the record: the known ones first, then whatever else was stored. */
 export function checkMetrics(record: PageScenario): Metric[] {
   const present = presentMetrics(record);
-  for (const {key} of HEADLINES[record.scenario.kind] ?? []) present.delete(key);
+  for (const {key} of HEADLINES[record.scenario.kind] ?? HEADLINES.wire ?? []) present.delete(key);
   const known = CHECKS.filter(({key}) => present.delete(key));
   for (const key of NO_COLUMN) present.delete(key);
   const others = [...present].sort(([a], [b]) => a.localeCompare(b));
@@ -99,3 +120,6 @@ export const PERCENTILES: {percentile: number; metric: string}[] = [
   {percentile: 99, metric: 'latency_ns_p99'},
   {percentile: 99.9, metric: 'latency_ns_p999'},
 ];
+
+/** Beyond it a run of a second has too few samples to draw. */
+export const LAST_PERCENTILE = 99.99;

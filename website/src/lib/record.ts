@@ -11,11 +11,14 @@ import type {
   ScenarioRecord,
   TargetRecord,
   Trial,
+  Window,
 } from '../generated/records';
 
-/** A trial without its histograms and windows: those stay in the raw file. */
-export type PageTrial = Pick<Trial, 'index' | 'status' | 'reason' | 'elapsed_s' | 'counts' | 'values' | 'facts'>;
-export type PageCell = Omit<Cell, 'trials'> & {trials: PageTrial[]};
+/** A trial without its histograms: those stay in the raw file. Windows come along where a long load has them. */
+export type PageTrial = Pick<Trial, 'index' | 'status' | 'reason' | 'elapsed_s' | 'counts' | 'values' | 'facts' | 'open_loop'> & {
+  windows?: Window[];
+};
+export type PageCell = Omit<Cell, 'trials' | 'merged_histograms'> & {trials: PageTrial[]};
 
 /** One process per target and mode, as the kernel told of it. */
 export interface PageProcess {
@@ -37,9 +40,9 @@ export function pageScenario(record: ScenarioRecord): PageScenario {
     const {pid: _pid, rss_bytes_start: _rss, container_id: _container, ...facts} = process;
     processes.set(id, {target: cell.target, mode: cell.mode, facts});
   }
-  const cells = record.cells.map((cell) => ({
+  const cells = record.cells.map(({merged_histograms: _merged, ...cell}) => ({
     ...cell,
-    trials: cell.trials.map(({index, status, reason, elapsed_s, counts, values, facts}) => ({
+    trials: cell.trials.map(({index, status, reason, elapsed_s, counts, values, facts, open_loop, windows}) => ({
       index,
       status,
       ...(reason === undefined ? {} : {reason}),
@@ -47,9 +50,16 @@ export function pageScenario(record: ScenarioRecord): PageScenario {
       counts,
       values,
       facts,
+      ...(open_loop === undefined ? {} : {open_loop}),
+      ...(isLong(windows) ? {windows} : {}),
     })),
   }));
   return {...record, cells, processes: [...processes.values()]};
+}
+
+/** Enough windows with percentiles of their own to draw how a load went on. */
+function isLong(windows: Window[]): boolean {
+  return windows.filter((window) => window.latency_ns_p99 !== undefined).length >= 5;
 }
 
 export const MODE_LABELS: Record<Mode, string> = {
@@ -92,10 +102,16 @@ export interface Point {
   cells: PageCell[];
 }
 
-const MODES: Mode[] = ['native', 'container_host', 'container_published'];
-const ROLES: Role[] = ['subject', 'rival', 'ceiling'];
+/** As the container ladder climbs: each step changes one thing. */
+export const MODES: Mode[] = ['native', 'native_limited', 'container_host', 'container_published', 'container_no_io_uring', 'external'];
+const ROLES: Role[] = ['subject', 'rival', 'floor', 'ceiling'];
 
-/** Cells by point of the axes, in the record's order; within a point ours, then rivals, then the ceiling. */
+/** Whether a target answers a constant and keeps nothing: the floor of the machine, or the generator's ceiling. */
+export function keepsNothing(run: Run, key: string): boolean {
+  return ['floor', 'ceiling'].includes(roleOf(run, key));
+}
+
+/** Cells by point of the axes, in the record's order; within a point ours, then rivals, then floor and ceiling. */
 export function points(record: PageScenario, run: Run): Point[] {
   const found = new Map<string, Point>();
   for (const cell of record.cells) {

@@ -3,7 +3,7 @@ import type {Measurement, Run, Spread} from '../generated/records';
 import {count, duration, figure, fixed, scaleFor, type Figure, type Scale} from './format';
 import {lookOf, rowLabel} from './figures';
 import {checkMetrics, headlineMetrics, slimMetrics, type Metric} from './metrics';
-import {generatorAtCeiling, measurement, type PageCell, type PageScenario, points, roleOf} from './record';
+import {generatorAtCeiling, keepsNothing, measurement, type PageCell, type PageScenario, points, targetOf} from './record';
 import type {Look} from '../charts/frame';
 
 export interface Column {
@@ -14,6 +14,8 @@ export interface Column {
 
 export interface Row {
   label: string;
+  /** Below the label: allocator, and what the label leaves out of the version. */
+  detail?: string;
   look: Look;
   /** One per column; absent where the cell has no such figure. */
   figures: (Figure | undefined)[];
@@ -35,9 +37,9 @@ export type Which = keyof typeof METRICS_OF;
 
 const METRICS_OF = {headline: headlineMetrics, slim: slimMetrics, checks: checkMetrics};
 
-export function table(record: PageScenario, run: Run, which: Which): Table {
+export function table(record: PageScenario, run: Run, which: Which, whole: PageScenario = record): Table {
   const metrics = METRICS_OF[which](record);
-  const scales = metrics.map((metric) => columnScale(record, metric));
+  const scales = metrics.map((metric) => columnScale(whole, metric));
   const extra = which === 'checks' ? COUNTS : [];
   const groups = points(record, run).map((point) => ({
     label: point.label,
@@ -68,9 +70,10 @@ const COUNTS: {head: string; unit: string; of: (cell: PageCell) => string}[] = [
 function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], which: Which): Row[] {
   const look = lookOf(cell, run);
   const label = rowLabel(cell, run);
-  const atCeiling = cell.status === 'ok' && roleOf(run, cell.target) !== 'ceiling' && generatorAtCeiling(cell);
+  const detail = detailOf(cell, run);
+  const atCeiling = cell.status === 'ok' && !keepsNothing(run, cell.target) && generatorAtCeiling(cell);
   if (cell.status !== 'ok') {
-    return [{label, look, figures: [], failure: cell.reason ? `${cell.status}: ${cell.reason}` : cell.status, atCeiling}];
+    return [{label, ...detail, look, figures: [], failure: cell.reason ? `${cell.status}: ${cell.reason}` : cell.status, atCeiling}];
   }
   const figuresOf = (operation?: string) =>
     metrics.map((metric, index) => {
@@ -79,15 +82,24 @@ function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], whic
     });
   if (which === 'checks') {
     const counted = COUNTS.map(({of}): Figure => ({value: of(cell), low: '', high: ''}));
-    return [{label, look, figures: [...counted, ...figuresOf()], atCeiling}];
+    return [{label, ...detail, look, figures: [...counted, ...figuresOf()], atCeiling}];
   }
   const operations = [...new Set(cell.measurements.flatMap((m: Measurement) => (m.operation ? [m.operation] : [])))];
   return [
-    {label, look, figures: figuresOf(), atCeiling},
+    {label, ...detail, look, figures: figuresOf(), atCeiling},
     ...operations.map((operation) => ({label: `… its ${operation.toUpperCase()}s`, look, figures: figuresOf(operation), atCeiling: false})),
   ];
 }
 
+function detailOf(cell: PageCell, run: Run): Pick<Row, 'detail'> {
+  const target = targetOf(run, cell.target);
+  if (!target || keepsNothing(run, cell.target)) return {};
+  const version = target.title.includes(target.version) ? '' : target.version;
+  const detail = [version, target.allocator, cell.axes.variant].filter(Boolean).join(', ');
+  return detail ? {detail} : {};
+}
+
+// One scale per column, over every class of servers, so that tables of one page can be compared.
 function columnScale(record: PageScenario, metric: Metric): Scale {
   if (metric.unit === 'share') return {unit: '%', factor: 100};
   const medians = record.cells.flatMap((cell) => cell.measurements.filter((m) => m.metric === metric.key).map((m) => m.median));

@@ -3,17 +3,21 @@ import Link from '@docusaurus/Link';
 import type {ReactNode} from 'react';
 import type {Place} from '../../plugins/benchmarks/routes';
 import Environment from '../components/Environment';
-import FigureTable from '../components/FigureTable';
 import Page, {Finding, Prose} from '../components/Page';
 import RawData from '../components/RawData';
 import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import type {Run} from '../generated/records';
-import {badge, findings, regime, trialsPerCell} from '../lib/finding';
+import {badge, findings, isWire, regime, trialsPerCell} from '../lib/finding';
+import {partsOf, withCells} from '../lib/parts';
 import type {PageScenario} from '../lib/record';
-import {table} from '../lib/tables';
 import CapCharts from './scenario/CapCharts';
+import CheckedWith from './scenario/CheckedWith';
+import ClassTables, {Absent} from './scenario/ClassTables';
+import Derived from './scenario/Derived';
+import OpenLoop from './scenario/OpenLoop';
 import StartupCharts from './scenario/StartupCharts';
+import Sustained from './scenario/Sustained';
 import WireCharts from './scenario/WireCharts';
 
 interface Props {
@@ -22,7 +26,7 @@ interface Props {
   place: Place;
 }
 
-const CHARTS: Record<string, (props: {record: PageScenario; run: Run}) => ReactNode> = {
+const CHARTS: Partial<Record<string, (props: {record: PageScenario; run: Run}) => ReactNode>> = {
   wire: WireCharts,
   memory_cap: CapCharts,
   startup: StartupCharts,
@@ -43,6 +47,8 @@ export default function Scenario({record, run, place}: Props): ReactNode {
   const home = `/benchmarks/${place.version}/${place.machineKey}/`;
   const permalink = `${home}run/${place.runId}/${scenario.key}/`;
   const Charts = CHARTS[scenario.kind] ?? WireCharts;
+  const {closed, open, absent} = partsOf(record, run);
+  const looped = withCells(record, closed);
   return (
     <Page
       title={scenario.title}
@@ -69,17 +75,22 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       </nav>
 
       <h2 id="figures">Figures</h2>
-      <FigureTable table={table(record, run, 'headline')} caption={`${scenario.title}: figures by server and mode`} />
-      {scenario.kind === 'wire' ? (
+      <ClassTables record={looped} run={run} />
+      <Absent absent={absent} />
+      {isWire(record) ? (
         <p className="fine">
           Response times are those of a closed loop: each client waits for its reply before it sends again, so they say how long a reply took at
           that pace and not what latency is under a given load. The row of the ceiling is a server that only parses and answers: what the load
           generator itself can drive. <Link to="/docs/reading-the-numbers/">Reading the numbers</Link>
         </p>
       ) : null}
+      <CheckedWith record={record} run={run} />
 
       <div id="charts">
-        <Charts record={record} run={run} />
+        {open.length > 0 ? <OpenLoop record={record} run={run} /> : null}
+        <Sustained record={looped} run={run} />
+        <Derived record={record} run={run} />
+        {closed.length > 0 ? <Charts record={looped} run={run} /> : null}
       </div>
 
       <h2 id="what-and-why">What is measured, and why</h2>
@@ -90,7 +101,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       <Prose text={scenario.not_measured} />
 
       <h2 id="checks">Checks and resources</h2>
-      <FigureTable table={table(record, run, 'checks')} caption={`${scenario.title}: replies checked, and what it cost`} />
+      <ClassTables record={record} run={run} which="checks" />
 
       <h2 id="environment">Environment</h2>
       <Environment run={run} processes={record.processes} />

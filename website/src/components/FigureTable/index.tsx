@@ -79,7 +79,10 @@ function GroupHeads({columns}: {columns: Column[]}): ReactNode {
 function FigureRow({row, columns}: {row: Row; columns: number}): ReactNode {
   return (
     <tr className={`${styles.row} row-${row.look}`}>
-      <th scope="row">{row.label}</th>
+      <th scope="row">
+        {row.label}
+        {row.detail ? <span className={styles.range}>{row.detail}</span> : null}
+      </th>
       {row.failure ? (
         <td className={styles.failure} colSpan={columns}>
           <span>{row.failure}</span>

@@ -33,6 +33,8 @@ export default function CapCharts({record, run}: Props): ReactNode {
         ))}
       </Multiples>
 
+      <HitRatios record={record} run={run} />
+
       {filled.length > 0 ? (
         <>
           <h2 id="survival">Which keys survive</h2>
@@ -46,6 +48,54 @@ export default function CapCharts({record, run}: Props): ReactNode {
 
       {lookedUp.length > 0 ? <EarlyKeys cells={lookedUp} run={run} /> : null}
       {refused.length > 0 ? <Refusals cells={refused} run={run} /> : null}
+    </>
+  );
+}
+
+/** Hits on a skewed trace, against an exact LRU of the same bytes that the runner simulates. */
+function HitRatios({record, run}: Props): ReactNode {
+  const all = points(record, run).filter((point) => point.cells.some((cell) => cell.status === 'ok' && measurement(cell, 'hit_ratio')));
+  if (all.length === 0) return null;
+  return (
+    <>
+      <h2 id="hit-ratio">Hits against an exact LRU</h2>
+      <p className="fine">
+        Share of reads of a skewed trace that found their key under the cap; what was missed was written. The line is an exact LRU with as many bytes,
+        simulated on the same trace.
+      </p>
+      <Multiples>
+        {all.map((point, index) => {
+          const cells = point.cells.filter((cell) => cell.status === 'ok' && measurement(cell, 'hit_ratio'));
+          const exact = cells.map((cell) => measurement(cell, 'hit_ratio_exact_lru')?.median).find((value) => value !== undefined);
+          const scale = {unit: '%', factor: 100};
+          const bars = cells.flatMap((cell): Bar[] => {
+            const found = measurement(cell, 'hit_ratio');
+            const look = lookOf(cell, run);
+            return found
+              ? [{label: rowLabel(cell, run), look, median: found.median * 100, trials: trialValues(cell, 'hit_ratio').map((v) => v * 100), text: figure(found, scale).value}]
+              : [];
+          });
+          return (
+            <Chart
+              key={point.id}
+              caption={point.label}
+              name={`${point.label}: hits`}
+              chart={
+                <BarChart
+                  id={`hits-${index}`}
+                  title={`${point.label}: share of reads that hit`}
+                  desc={`In %: ${bars.map((bar) => `${bar.label} ${bar.text}`).join(', ')}${exact === undefined ? '' : `, exact LRU ${fixed(exact * 100, 1)}`}.`}
+                  bars={bars}
+                  unit="% of reads"
+                  max={100}
+                  {...(exact === undefined ? {} : {reference: {value: exact * 100, label: `exact LRU ${fixed(exact * 100, 1)} %`}})}
+                />
+              }
+              table={{head: ['Server', 'Hits, %', 'Exact LRU, %'], rows: bars.map((bar) => [bar.label, bar.text, exact === undefined ? '·' : fixed(exact * 100, 1)])}}
+            />
+          );
+        })}
+      </Multiples>
     </>
   );
 }

@@ -1,0 +1,53 @@
+// Which figures stand side by side? Those of servers of one class: in process or over a socket, volatile or durable.
+import type {ReactNode} from 'react';
+import FigureTable from '../../components/FigureTable';
+import ScrollTable from '../../components/ScrollTable';
+import type {Run} from '../../generated/records';
+import {classesOf, type Parts, partsOf, withCells} from '../../lib/parts';
+import type {PageScenario} from '../../lib/record';
+import {table} from '../../lib/tables';
+
+interface Props {
+  record: PageScenario;
+  run: Run;
+  which?: 'headline' | 'checks';
+}
+
+const CAPTIONS = {headline: 'figures by server and mode', checks: 'replies checked, and what it cost'};
+
+export default function ClassTables({record, run, which = 'headline'}: Props): ReactNode {
+  const {closed, open, foreign} = partsOf(record, run);
+  const classes = classesOf([...closed, ...open, ...foreign], run);
+  const caption = `${record.scenario.title}: ${CAPTIONS[which]}`;
+  return classes.map(({name, cells}) => (
+    <div key={name}>
+      {classes.length > 1 ? <h3>{name}</h3> : null}
+      <FigureTable table={table(withCells(record, cells), run, which, record)} caption={classes.length > 1 ? `${caption}: ${name}` : caption} />
+    </div>
+  ));
+}
+
+/** Servers that were not found here: a row each that says so. */
+export function Absent({absent}: {absent: Parts['absent']}): ReactNode {
+  if (absent.length === 0) return null;
+  return (
+    <ScrollTable label="Servers that were not found on this machine">
+      <table className="plain">
+        <thead>
+          <tr>
+            <th scope="col">Not found on this machine</th>
+            <th scope="col">Why, and what to do</th>
+          </tr>
+        </thead>
+        <tbody>
+          {absent.map(({target, reason}) => (
+            <tr key={target.key}>
+              <th scope="row">{target.title || target.key}</th>
+              <td className="words">not measured: {reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollTable>
+  );
+}
