@@ -12,10 +12,11 @@ SERVER := $(BIN_DIR)/plumbkv
 # One static build serves native runs, the image and the runner: the file in the image is the file that runs natively.
 STATIC := RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --release --target $(TRIPLE)
 STATIC_BENCH := RUSTFLAGS='-C target-feature=+crt-static' cargo bench --locked --target $(TRIPLE)
+DRIVERS := $(addprefix -p plumbkv-driver-,redb fjall sqlite postgres)
 PROFILE ?= quick
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build bench components test test-rust test-python test-smoke test-site crosscheck site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site crosscheck site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -25,6 +26,9 @@ setup: ## Install what is missing (Debian/Ubuntu packages, Node packages) and sa
 
 build: ## Build the server and the runner, static and optimised
 	@$(STATIC) -p plumbkv-server -p plumbkv-bench-runner
+
+drivers: ## Build the programs that drive embedded engines and PostgreSQL (a few minutes)
+	@$(STATIC) $(DRIVERS)
 
 bench: setup build components ## Measure here (quick profile) and build the pages: results/local*, website/build
 	@$(RUNNER) run --profile $(PROFILE) --server-binary $(SERVER) --criterion $(TARGET_DIR)/criterion
@@ -48,6 +52,10 @@ clippy:
 
 test-rust: ## Unit, property and integration tests of the workspace
 	@cargo test --locked
+
+test-drivers: ## Lints and tests of the drivers: every engine reads back what it was given
+	@cargo clippy --locked $(DRIVERS) --all-targets -- -D warnings
+	@cargo test --locked $(DRIVERS)
 
 test-python: build ## redis-py against the real server
 	@.ci/with-server $(SERVER) .venv/bin/python engine/server/tests/python/test_redis_py.py

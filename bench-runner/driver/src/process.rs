@@ -1,6 +1,7 @@
 //! What does the kernel say of this process: memory, CPU time, bytes read and written, the size of a folder?
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// What was handed to read and write calls so far.
@@ -46,12 +47,13 @@ pub(crate) fn cpu_ns() -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// Bytes of the files below a folder; none where it is no folder.
+/// Bytes that the files below a folder take on their device: what was reserved but never written takes none. None
+/// where it is no folder.
 pub(crate) fn folder_bytes(path: &Path) -> Option<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(path).ok()?.flatten() {
         let Ok(about) = entry.metadata() else { continue };
-        bytes += if about.is_dir() { folder_bytes(&entry.path()).unwrap_or(0) } else { about.len() };
+        bytes += if about.is_dir() { folder_bytes(&entry.path()).unwrap_or(0) } else { about.blocks() * 512 };
     }
     Some(bytes)
 }

@@ -53,6 +53,11 @@ pub(crate) struct Account {
 impl Account {
     /// Adds what happened between two readings, and what the generator used meanwhile.
     pub(crate) fn add(&mut self, before: &Reading, after: &Reading, load: &Stretched) {
+        self.add_program(before, after, load.cpu_ns, load.busy_max);
+    }
+
+    /// As [`Account::add`], where the generator is another program, or part of the target: then it used nothing.
+    pub(crate) fn add_program(&mut self, before: &Reading, after: &Reading, cpu_ns: u64, busy: f64) {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
         let cpu = after.cpu.since(before.cpu);
         self.seconds += after.at.duration_since(before.at).as_secs_f64();
@@ -65,8 +70,8 @@ impl Account {
         stat.steal_ms += (after.machine.steal.saturating_sub(before.machine.steal) * tick_ns) as f64 / 1e6;
         stat.voluntary_switches += after.switches.voluntary.saturating_sub(before.switches.voluntary);
         stat.involuntary_switches += after.switches.involuntary.saturating_sub(before.switches.involuntary);
-        stat.generator_cpu_ns += load.cpu_ns;
-        stat.generator_busy_max = stat.generator_busy_max.max(load.busy_max);
+        stat.generator_cpu_ns += cpu_ns;
+        stat.generator_busy_max = stat.generator_busy_max.max(busy);
     }
 
     /// The whole, with the target's memory as it is now.

@@ -48,6 +48,8 @@ pub const METRICS: &[Metric] = &[
     metric("hit_ratio_exact_lru", "ratio", Neutral, false),
     metric("drift_ratio", "ratio", Neutral, false),
     metric("disk_bytes", "bytes", Lower, true),
+    metric("write_amplification_ratio", "ratio", Lower, true),
+    metric("read_bytes_per_op", "bytes", Lower, false),
     metric("cap_bytes", "bytes", Neutral, false),
     metric("accounted_bytes", "bytes", Neutral, false),
     metric("evictions", "count", Neutral, false),

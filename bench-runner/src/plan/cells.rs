@@ -376,13 +376,9 @@ pub(super) fn placement(choice: PlacementChoice, pinned: bool) -> Placement {
     }
 }
 
-fn cell(who: Who<'_>, placement: Placement, axes: Axes, label: String) -> CellKey {
-    let point = point(&axes);
-    cell_at(who, placement, &point, axes, label)
-}
-
-/// A cell whose place on the axes is spelled `point`.
-pub(super) fn cell_at(who: Who<'_>, placement: Placement, point: &str, axes: Axes, label: String) -> CellKey {
-    let key = format!("{}/{}/{}/{point}", who.target, mode_name(who.mode), placement_name(placement));
+/// A cell at one point of the axes.
+pub(super) fn cell(who: Who<'_>, placement: Placement, axes: Axes, label: String) -> CellKey {
+    let (mode, placement) = (mode_name(who.mode), placement_name(placement));
+    let key = format!("{}/{mode}/{placement}/{}", who.target, point(&axes));
     CellKey { key, label, axes }
 }

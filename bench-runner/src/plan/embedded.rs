@@ -1,7 +1,7 @@
 //! Which cells does a scenario have for one driver program, and what comes before each?
 
-use super::cells::{Unit, Who, cell_at, placement};
-use super::label::{bytes, thousands};
+use super::cells::{Unit, Who, cell, placement};
+use super::label::{bytes, thousands, wire_label};
 use super::step::{EmbeddedPhase, Work};
 use crate::model::{Axes, Placement};
 use crate::scenario::{Embedded, EmbeddedOperation, PlacementChoice, Rules};
@@ -27,7 +27,6 @@ struct Point {
     distribution: Option<Distribution>,
     cache_bytes: Option<u64>,
     set_percent: Option<u32>,
-    scan_records: Option<u32>,
 }
 
 fn points(section: &Embedded, who: Who<'_>, placement: Placement) -> Vec<EmbeddedPhase> {
@@ -38,7 +37,6 @@ fn points(section: &Embedded, who: Who<'_>, placement: Placement) -> Vec<Embedde
         distribution: None,
         cache_bytes: None,
         set_percent: None,
-        scan_records: None,
     }];
     spread(&mut points, &section.value_bytes, |point, value| point.value_bytes = value);
     spread(&mut points, &section.clients, |point, value| point.clients = value);
@@ -46,7 +44,6 @@ fn points(section: &Embedded, who: Who<'_>, placement: Placement) -> Vec<Embedde
     spread(&mut points, &section.distribution, |point, value| point.distribution = Some(value));
     spread(&mut points, &section.cache_bytes, |point, value| point.cache_bytes = Some(value));
     spread(&mut points, &section.set_percent, |point, value| point.set_percent = Some(value));
-    spread(&mut points, &section.scan_records, |point, value| point.scan_records = Some(value));
     points.into_iter().map(|point| phase(section, point, who, placement)).collect()
 }
 
@@ -94,8 +91,11 @@ fn phase(section: &Embedded, point: Point, who: Who<'_>, placement: Placement) -
         cache_bytes: point.cache_bytes,
         ..Axes::default()
     };
-    let cell =
-        cell_at(who, placement, &key(&axes, point), axes.clone(), label(section, point, records.count));
+    // Beside servers that answer GET it is their very point of the axes.
+    let beside = section.operation == EmbeddedOperation::Get;
+    let axes = if beside { Axes { pipeline: Some(1), keys: None, ..axes } } else { axes };
+    let label = if beside { wire_label(&axes, &[]) } else { label(section, point, records.count) };
+    let cell = cell(who, placement, axes, label);
     EmbeddedPhase {
         cell,
         cache_bytes: point.cache_bytes,
@@ -116,7 +116,7 @@ fn measured(section: &Embedded, point: Point, until: Until) -> Phase {
             Phase::ReadRandom { distribution, threads: point.clients, until }
         }
         EmbeddedOperation::ReadOrdered => Phase::ReadOrdered { until },
-        EmbeddedOperation::Scan => Phase::Scan { records: point.scan_records.unwrap_or(100), until },
+        EmbeddedOperation::Scan => Phase::Scan { records: section.scan_records, until },
         EmbeddedOperation::Write => Phase::Write { order, batch: section.batch, until },
         EmbeddedOperation::Mixed => {
             let read_percent = 100 - point.set_percent.unwrap_or(20).min(100);
@@ -139,25 +139,6 @@ fn with_end(phase: &Phase, end: Until) -> Phase {
     phase
 }
 
-/// The axes as the last part of a cell's key: `read_random-100B-n200000-cache2097152`.
-fn key(axes: &Axes, point: Point) -> String {
-    let mut key = axes.operation.clone();
-    let mut add = |prefix: &str, value: Option<String>, suffix: &str| {
-        if let Some(value) = value {
-            key.push_str(&format!("-{prefix}{value}{suffix}"));
-        }
-    };
-    let number = |value: Option<u32>| value.map(|value| value.to_string());
-    add("", axes.distribution.clone(), "");
-    add("", number(axes.value_bytes), "B");
-    add("s", number(axes.set_percent), "");
-    add("r", number(point.scan_records), "");
-    add("c", number(axes.clients), "");
-    add("k", axes.keys.map(|keys| keys.to_string()), "");
-    add("cache", axes.cache_bytes.map(|cache| cache.to_string()), "");
-    key
-}
-
 /// `Random load of 200k × 100 B`, `Random reads of 200k × 100 B, 2 MiB cache`.
 fn label(section: &Embedded, point: Point, count: u64) -> String {
     let zipf = point.distribution == Some(Distribution::Zipf);
@@ -166,10 +147,9 @@ fn label(section: &Embedded, point: Point, count: u64) -> String {
         EmbeddedOperation::Load if sequential => "Sequential load of".to_owned(),
         EmbeddedOperation::Load => "Random load of".to_owned(),
         EmbeddedOperation::ReadRandom if zipf => "Zipf reads of".to_owned(),
-        EmbeddedOperation::ReadRandom => "Random reads of".to_owned(),
-        EmbeddedOperation::Get => "GET of".to_owned(),
+        EmbeddedOperation::ReadRandom | EmbeddedOperation::Get => "Random reads of".to_owned(),
         EmbeddedOperation::ReadOrdered => "Ordered reads of".to_owned(),
-        EmbeddedOperation::Scan => format!("{}-record scans of", point.scan_records.unwrap_or(100)),
+        EmbeddedOperation::Scan => format!("{}-record scans of", section.scan_records),
         EmbeddedOperation::Write if sequential => "Sequential overwrites of".to_owned(),
         EmbeddedOperation::Write => "Random overwrites of".to_owned(),
         EmbeddedOperation::Mixed => {

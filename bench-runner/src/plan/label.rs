@@ -21,6 +21,7 @@ pub(super) fn point(axes: &Axes) -> String {
     add("r", axes.rate_per_second, "");
     add("ttl", axes.ttl_ms, "");
     add("mem", axes.memory_limit_bytes, "");
+    add("cache", axes.cache_bytes, "");
     let words = [
         &axes.distribution,
         &axes.arrival,

@@ -166,8 +166,7 @@ pub(super) fn embedded(faults: &mut Faults, embedded: &Embedded) {
     if mixed && !embedded.set_percent.is_empty() {
         list(faults, "set_percent", &embedded.set_percent, 1, 99);
     }
-    let scan = operation == EmbeddedOperation::Scan;
-    optional(faults, "scan_records", embedded.scan_records.len(), scan);
+    between(faults, "scan_records", embedded.scan_records, 1, 1_000_000);
     if !embedded.cache_bytes.is_empty() {
         list(faults, "cache_bytes", &embedded.cache_bytes, 0, 1 << 40);
     }

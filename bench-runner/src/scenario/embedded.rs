@@ -30,9 +30,9 @@ pub struct Embedded {
     /// SETs of 100 operations, in a mix.
     #[serde(default)]
     pub set_percent: Vec<u32>,
-    /// Records per scan.
-    #[serde(default)]
-    pub scan_records: Vec<u32>,
+    /// Records per scan; absent: one hundred.
+    #[serde(default = "one_hundred")]
+    pub scan_records: u32,
     /// Threads, each with one operation at a time; absent: one.
     #[serde(default = "one")]
     pub clients: Vec<u32>,
@@ -109,6 +109,10 @@ impl EmbeddedOperation {
 
 fn one() -> Vec<u32> {
     vec![1]
+}
+
+fn one_hundred() -> u32 {
+    100
 }
 
 fn one_thousand() -> u32 {

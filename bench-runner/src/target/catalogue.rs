@@ -38,6 +38,8 @@ pub struct Definition {
     /// What to do where it is not found.
     #[serde(default)]
     pub missing: String,
+    /// A driver program that is its client, where it speaks a protocol of its own; named as `binary` is.
+    pub client: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
     /// Further arguments where a memory cap is given.
@@ -298,7 +300,10 @@ mod tests {
     #[test]
     fn the_committed_catalogue_is_valid_and_begins_with_the_subject() {
         let catalogue = committed();
-        assert_eq!(catalogue.keys(), ["plumbkv", "redis-server", "null", "floor-io-uring"]);
+        assert_eq!(
+            catalogue.keys(),
+            ["plumbkv", "fjall", "redb", "redis-server", "sqlite", "null", "floor-io-uring"]
+        );
     }
 
     #[test]

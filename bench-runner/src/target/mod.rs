@@ -8,6 +8,7 @@ mod command;
 pub mod container;
 pub mod cpu_time;
 mod digest;
+mod driver;
 pub mod memory;
 pub mod own_cgroup;
 mod probe;
@@ -17,7 +18,8 @@ mod running;
 mod seccomp;
 
 pub use catalogue::*;
-pub use probe::{locate, probe};
+pub(crate) use driver::{DriverStart, RunningDriver, Silence};
+pub use probe::{locate, locate_client, probe};
 pub use running::{Placed, RunningTarget, Start, start};
 
 use crate::model::Image;

@@ -8,6 +8,8 @@ use crate::model::{Build, Role, Setting, TargetRecord};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+const DRIVERS_DIR: &str = "{drivers_dir}/";
+
 /// Looks at every target of the catalogue: there or not, and what it is.
 #[must_use]
 pub fn probe(catalogue: &Catalogue, setup: &Setup) -> Vec<TargetRecord> {
@@ -116,10 +118,7 @@ pub fn locate(definition: &Definition, chosen: Option<&Path>, setup: &Setup) -> 
         (Some(path), _) => path.to_owned(),
         (None, "{server_binary}") => setup.server_binary.clone(),
         (None, "{runner_binary}") => setup.runner_binary.clone(),
-        (None, name) if name.starts_with("{drivers_dir}/") => {
-            let folder = setup.runner_binary.parent().unwrap_or(Path::new("."));
-            folder.join(name.trim_start_matches("{drivers_dir}/"))
-        }
+        (None, name) if name.starts_with(DRIVERS_DIR) => driver_path(name, setup),
         (None, name) if name.contains('/') => PathBuf::from(name),
         (None, name) => {
             let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -129,6 +128,25 @@ pub fn locate(definition: &Definition, chosen: Option<&Path>, setup: &Setup) -> 
         }
     };
     if path.is_file() { Ok(path) } else { Err(format!("{} is not there{hint}", path.display())) }
+}
+
+/// `{drivers_dir}/NAME`: beside the runner, where `make drivers` puts it.
+fn driver_path(name: &str, setup: &Setup) -> PathBuf {
+    let folder = setup.runner_binary.parent().unwrap_or(Path::new("."));
+    folder.join(name.trim_start_matches(DRIVERS_DIR))
+}
+
+/// The file of the driver program that is a target's client; none where it needs none.
+///
+/// # Errors
+/// It is not there; the message says what to do.
+pub fn locate_client(definition: &Definition, setup: &Setup) -> Result<Option<PathBuf>, String> {
+    let Some(name) = &definition.client else { return Ok(None) };
+    let path = driver_path(name, setup);
+    if path.is_file() {
+        return Ok(Some(path));
+    }
+    Err(format!("{} is not there; build it with `make drivers`", path.display()))
 }
 
 /// The word that follows `after`, up to white space or a comma.

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -36,6 +36,13 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// A number that no other start of this runner has.
 pub(crate) fn next_number() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What a program is spoken to through.
+#[derive(Debug)]
+pub(crate) struct Pipes {
+    pub(crate) input: ChildStdin,
+    pub(crate) output: ChildStdout,
 }
 
 /// A program to start.
@@ -65,6 +72,20 @@ impl Launch {
 impl NativeProcess {
     /// Starts a program. It dies with the thread that calls this.
     pub(crate) fn spawn(launch: &Launch) -> Result<Self, String> {
+        Self::spawn_with(launch, Stdio::null(), None)
+    }
+
+    /// Starts a program that is spoken to: only what it prints as errors is kept as its last words.
+    pub(crate) fn spawn_talking(launch: &Launch) -> Result<(Self, Pipes), String> {
+        let mut process = Self::spawn_with(launch, Stdio::piped(), Some(Stdio::piped()))?;
+        match (process.child.stdin.take(), process.child.stdout.take()) {
+            (Some(input), Some(output)) => Ok((process, Pipes { input, output })),
+            _ => Err(format!("cannot speak to {}: it has no pipes", launch.program.display())),
+        }
+    }
+
+    /// `output` none: both outputs are its last words.
+    fn spawn_with(launch: &Launch, input: Stdio, output: Option<Stdio>) -> Result<Self, String> {
         let told = |error: std::io::Error| format!("cannot start {}: {error}", launch.program.display());
         let cgroup = match launch.limit {
             Some(limit) => Some(OwnCgroup::limiting(next_number(), limit)?),
@@ -77,8 +98,11 @@ impl NativeProcess {
         command
             .args(&launch.arguments)
             .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(writer.try_clone().map_err(told)?)
+            .stdin(input)
+            .stdout(match output {
+                Some(output) => output,
+                None => writer.try_clone().map_err(told)?.into(),
+            })
             .stderr(writer)
             .process_group(0);
         if let Some(directory) = &launch.directory {

@@ -264,33 +264,49 @@ impl RunningTarget {
     /// What the kernel says of the process.
     #[must_use]
     pub fn facts(&self, generator_cpus: String) -> ProcessFacts {
-        let cgroups = Cgroups::new();
-        let limits = cgroups.limits(self.pid);
         let container = match &self.kind {
             Kind::Container(container) => Some(container),
             Kind::Native(_) => None,
         };
         ProcessFacts {
-            pid: self.pid,
             runtime: container.map(|it| format!("{} {}", it.runtime().program, it.runtime().version)),
             oci_runtime: container.map(|it| it.runtime().oci.clone()),
             container_id: container.map(|it| it.id.clone()),
             image_digest: container.map(|it| it.image_digest.clone()),
-            binary_sha256: sha256_file(Path::new(&format!("/proc/{}/exe", self.pid))).unwrap_or_default(),
-            cgroup: followed(&cgroups.membership(self.pid), &limits, &self.cpu),
-            cpu_limit: limits.cpu,
-            memory_limit_bytes: limits.memory_bytes,
-            limit_files: limits.files,
-            cpus_allowed: status_field(self.pid, "Cpus_allowed_list").unwrap_or_default(),
-            generator_cpus,
-            cpu_time_source: self.cpu.name().to_owned(),
-            rss_bytes_start: self.rss_bytes_start,
+            ..native_facts(self.pid, &self.cpu, self.rss_bytes_start, generator_cpus)
         }
     }
 
     /// Ends it; returns when its process is gone.
     pub fn stop(self) {
         drop(self);
+    }
+}
+
+/// What the kernel says of a process that is in no container of its own.
+pub(super) fn native_facts(
+    pid: u32,
+    cpu: &Source,
+    rss_bytes_start: u64,
+    generator_cpus: String,
+) -> ProcessFacts {
+    let cgroups = Cgroups::new();
+    let limits = cgroups.limits(pid);
+    ProcessFacts {
+        pid,
+        runtime: None,
+        oci_runtime: None,
+        container_id: None,
+        image_digest: None,
+        binary_sha256: sha256_file(Path::new(&format!("/proc/{pid}/exe"))).unwrap_or_default(),
+        cgroup: followed(&cgroups.membership(pid), &limits, cpu),
+        cpu_limit: limits.cpu,
+        memory_limit_bytes: limits.memory_bytes,
+        limit_files: limits.files,
+        cpus_allowed: status_field(pid, "Cpus_allowed_list").unwrap_or_default(),
+        generator_cpus,
+        cpu_time_source: cpu.name().to_owned(),
+        rss_bytes_start,
     }
 }
 
