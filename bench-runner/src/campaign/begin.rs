@@ -160,6 +160,10 @@ impl Bench {
         if self.catalogue.get(key).is_some_and(|definition| !definition.supports(mode)) {
             return Some(format!("{key} has no image here"));
         }
+        if self.catalogue.get(key).is_some_and(|definition| definition.image.is_some()) {
+            // That it is here, and that containers run, is what made it available.
+            return None;
+        }
         self.setup.image.as_ref().err().cloned()
     }
 }
@@ -348,7 +352,10 @@ pub fn target_triple() -> String {
 pub fn same_programs(campaign: &Campaign, bench: &Bench) -> anyhow::Result<()> {
     for then in campaign.targets.iter().filter(|then| then.available) {
         let now = bench.records.iter().find(|now| now.key == then.key);
-        let digest = |record: &TargetRecord| record.build.as_ref().map(|build| build.sha256.clone());
+        let digest = |record: &TargetRecord| {
+            let image = || record.image.as_ref().map(|image| image.digest.clone());
+            record.build.as_ref().map(|build| build.sha256.clone()).or_else(image)
+        };
         if now.map(digest) != Some(digest(then)) {
             bail!(
                 "the program of {} is not the one run {} began with: start a new run, or put the old one back",

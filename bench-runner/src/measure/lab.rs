@@ -7,7 +7,10 @@ use crate::load::client::{Answered, Client};
 use crate::load::generator::raise_open_files;
 use crate::model::{Mode, Placement, Status, Trial};
 use crate::plan::{Step, StepOutcome, Work};
-use crate::target::{Catalogue, Definition, Placed, RunningTarget, Setup, Start, own_cgroup, start};
+use crate::target::{
+    Catalogue, Definition, Documents, Placed, Protocol, RunningTarget, Setup, Start, own_cgroup, start,
+    verify_foreign,
+};
 use rustix::thread::CpuSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,6 +99,9 @@ impl Lab {
 }
 
 fn check_answers(definition: &Definition, target: &RunningTarget) -> Result<(), String> {
+    if definition.protocol != Protocol::Resp {
+        return verify_foreign(definition.protocol, &target.address, definition.role.keeps_nothing());
+    }
     let told = |error: crate::load::client::ClientError| error.to_string();
     let mut client = Client::connect(&target.address, Duration::from_secs(5)).map_err(told)?;
     client.expect_simple(&[b"SET", b"verify", b"plumb"], "OK").map_err(told)?;
@@ -176,6 +182,7 @@ impl Bench<'_> {
             cap_bytes: self.step.cap_bytes,
             memory_limit_bytes: self.step.memory_limit_bytes,
             variant: self.step.variant.as_deref(),
+            documents: documents(self.step),
         })
     }
 
@@ -200,6 +207,14 @@ impl Bench<'_> {
         let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         list.map(|list| list.trim().to_owned()).unwrap_or_default()
     }
+}
+
+/// The files that the loads of a step ask for.
+fn documents(step: &Step) -> Option<Documents> {
+    let Work::Wire { phases } = &step.work else { return None };
+    let keys = phases.iter().map(|phase| phase.keys).max()?;
+    let value_bytes = phases.iter().map(|phase| phase.value_bytes).max()?;
+    Some(Documents { keys, value_bytes, seed: step.seed })
 }
 
 /// The same end for the cells from `first` on.

@@ -35,8 +35,8 @@ pub(crate) struct Request<'a> {
     pub(crate) image: &'a str,
     /// CPU it is pinned to.
     pub(crate) cpu: Option<u32>,
-    /// Port on 127.0.0.1 that is published as the image's 6379; none: the host's network.
-    pub(crate) published: Option<u16>,
+    /// Port on 127.0.0.1, and the image's port that is published as it; none: the host's network.
+    pub(crate) published: Option<(u16, u16)>,
     /// Whether its system-call filter allows io_uring.
     pub(crate) io_uring: bool,
     /// Memory it may use, bytes.
@@ -147,21 +147,11 @@ pub fn prepare_image(
     if !says.success {
         bail!("a container of {reference} did not run: {}", says.last_line());
     }
-    let fields = if runtime.is_podman() { "{{.Digest}} {{.Size}}" } else { "{{.Id}} {{.Size}}" };
-    let inspected = runtime.call(&["image", "inspect", "--format", fields, reference], SHORT);
-    let inspected = inspected.map_err(anyhow::Error::msg)?;
-    let mut words = inspected.stdout.split_whitespace();
-    let digest = words.next().unwrap_or_default().to_owned();
-    if !digest.starts_with("sha256:") {
-        bail!("{} names no digest of {reference}: {}", runtime.program, inspected.last_line());
+    let image = runtime.describe_image(reference).map_err(anyhow::Error::msg)?;
+    if !image.digest.starts_with("sha256:") {
+        bail!("{} names no digest of {reference}: '{}'", runtime.program, image.digest);
     }
-    Ok(Image {
-        reference: reference.to_owned(),
-        digest,
-        bytes: words.next().and_then(|size| size.parse().ok()).unwrap_or(0),
-        binary_sha256: inside,
-        runtime: runtime.describe(),
-    })
+    Ok(Image { binary_sha256: inside, ..image })
 }
 
 impl Runtime {
@@ -220,7 +210,28 @@ impl Runtime {
         }
     }
 
-    fn run_once(&self, reference: &str, arguments: &[&str]) -> Result<Finished, String> {
+    /// What is known of an image that is on this machine already.
+    pub(crate) fn describe_image(&self, reference: &str) -> Result<Image, String> {
+        let fields = if self.is_podman() { "{{.Digest}} {{.Size}}" } else { "{{.Id}} {{.Size}}" };
+        let inspected = self.call(&["image", "inspect", "--format", fields, reference], SHORT)?;
+        if !inspected.success {
+            return Err(format!(
+                "the image {reference} is not on this machine; where a registry can be reached, \
+                 `{} pull {reference}` brings it (the runner pulls nothing)",
+                self.program
+            ));
+        }
+        let mut words = inspected.stdout.split_whitespace();
+        Ok(Image {
+            reference: reference.to_owned(),
+            digest: words.next().unwrap_or_default().to_owned(),
+            bytes: words.next().and_then(|size| size.parse().ok()).unwrap_or(0),
+            binary_sha256: String::new(),
+            runtime: self.describe(),
+        })
+    }
+
+    pub(crate) fn run_once(&self, reference: &str, arguments: &[&str]) -> Result<Finished, String> {
         let label = format!("{LABEL}={}", std::process::id());
         let mut all =
             vec!["run", "--rm", "--pull=never", "--no-healthcheck", "--network", "none", "--label", &label];
@@ -329,7 +340,9 @@ impl Runtime {
             all.extend(["--cpuset-cpus".to_owned(), cpu.to_string()]);
         }
         match request.published {
-            Some(port) => all.extend(["-p".to_owned(), format!("127.0.0.1:{port}:6379")]),
+            Some((port, inner)) => {
+                all.extend(["-p".to_owned(), format!("127.0.0.1:{port}:{inner}")]);
+            }
             None => all.extend(["--network", "host"].map(str::to_owned)),
         }
         for (variable, value) in &request.environment {

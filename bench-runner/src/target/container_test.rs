@@ -21,7 +21,7 @@ fn a_published_port_is_bound_to_loopback_only() {
     let request = Request {
         image: "localhost/plumbkv:x",
         cpu: Some(0),
-        published: Some(7_000),
+        published: Some((7_000, 6_379)),
         io_uring: true,
         memory_bytes: 2 << 30,
         environment: vec![("P".to_owned(), "s".to_owned())],

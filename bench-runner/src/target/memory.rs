@@ -3,7 +3,9 @@
 use super::cgroup::status_field;
 use std::fs;
 
-/// Resident memory, bytes. From `smaps_rollup`, which counts pages; `status` may lag by some of them.
+/// Resident memory, bytes. From `smaps_rollup`, which counts pages; `status` may lag by some of them. Of a target
+/// of several processes, as PostgreSQL or nginx, it is the sum of their proportional shares: a page that several
+/// of them hold counts once.
 #[must_use]
 pub fn rss_bytes(pid: u32) -> u64 {
     let kib = |text: &str, field: &str| {
@@ -11,19 +13,70 @@ pub fn rss_bytes(pid: u32) -> u64 {
             line.strip_prefix(field)?.strip_prefix(':')?.split_whitespace().next()?.parse::<u64>().ok()
         })
     };
-    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let rollup = |pid: u32| fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let family = family(pid);
+    if family.len() > 1 {
+        return family.into_iter().filter_map(|member| kib(&rollup(member), "Pss")).sum::<u64>() * 1024;
+    }
     let status = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    kib(&rollup, "Rss").or_else(|| kib(&status(), "VmRSS")).unwrap_or(0) * 1024
+    kib(&rollup(pid), "Rss").or_else(|| kib(&status(), "VmRSS")).unwrap_or(0) * 1024
 }
 
-/// The largest resident memory since the start or the last [`forget_rss_peak`], bytes.
+/// A process and all below it. By the kernel's own lists of children, which cost less than a walk over `/proc`.
+fn family(pid: u32) -> Vec<u32> {
+    let (mut members, mut next) = (vec![pid], 0);
+    while let Some(parent) = members.get(next).copied() {
+        let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+        for list in tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok()) {
+            members.extend(list.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+        next += 1;
+    }
+    members
+}
+
+/// The largest resident memory since the start or the last [`forget_rss_peak`], bytes. The kernel keeps a peak
+/// per process only: of several processes together it is at least what they hold now.
 #[must_use]
 pub fn rss_bytes_peak(pid: u32) -> u64 {
     let field = status_field(pid, "VmHWM").unwrap_or_default();
-    field.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
+    let own = field.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024;
+    if family(pid).len() > 1 { own.max(rss_bytes(pid)) } else { own }
 }
 
 /// Makes the peak begin anew from what is resident now, where the system lets us.
 pub fn forget_rss_peak(pid: u32) {
     let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn memory_of_a_child_is_the_targets_too() {
+        let mut parent = Command::new("sh")
+            .args(["-c", "head -c 32M /dev/zero | tail & wait"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let mut most = 0;
+        while most < 24 << 20 && std::time::Instant::now() < end && parent.try_wait().unwrap().is_none() {
+            most = most.max(rss_bytes(parent.id()));
+        }
+        let _ = parent.kill();
+        let _ = parent.wait();
+        assert!(most >= 24 << 20, "{most}");
+    }
+
+    #[test]
+    fn one_process_is_its_own_family() {
+        assert!(rss_bytes(std::process::id()) > 100_000);
+        let mut other = Command::new("sleep").arg("5").spawn().unwrap();
+        assert_eq!(family(other.id()), [other.id()]);
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
 }

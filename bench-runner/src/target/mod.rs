@@ -7,6 +7,7 @@ pub mod cgroup;
 mod command;
 pub mod container;
 pub mod cpu_time;
+mod definition;
 mod digest;
 mod driver;
 pub mod memory;
@@ -14,13 +15,18 @@ pub mod own_cgroup;
 mod probe;
 mod probe_program;
 mod process;
+mod ready;
 mod running;
 mod seccomp;
+mod workdir;
 
-pub use catalogue::*;
+pub use catalogue::Catalogue;
+pub use definition::*;
 pub(crate) use driver::{DriverStart, RunningDriver, Silence};
 pub use probe::{locate, locate_client, probe};
+pub(crate) use ready::verify_foreign;
 pub use running::{Placed, RunningTarget, Start, start};
+pub use workdir::Documents;
 
 use crate::model::Image;
 use std::path::PathBuf;

@@ -2,6 +2,7 @@
 
 use super::command::run;
 use super::digest::{is_static, rustc_of, sha256_file};
+use super::workdir::first_there;
 use super::{AllocatorProbe, Catalogue, Definition, SettingScope, Setup, Start, start};
 use crate::load::client::{Client, info_field};
 use crate::model::{Build, Role, Setting, TargetRecord};
@@ -69,6 +70,9 @@ fn identify(
         };
         record.settings.push(Setting { key: setting.key.clone(), value, reason: setting.reason.clone() });
     }
+    if let Some(reference) = &definition.image {
+        return identify_image(definition, reference, setup, record);
+    }
     let binary = locate(definition, chosen, setup)?;
     if let Some(name) = binary.file_name() {
         record.command[0] = name.to_string_lossy().into_owned();
@@ -91,6 +95,28 @@ fn identify(
     if definition.container.is_some() {
         record.image = setup.image.as_ref().ok().cloned();
     }
+    Ok(())
+}
+
+/// An image that is here already is asked by a container of it.
+fn identify_image(
+    definition: &Definition,
+    reference: &str,
+    setup: &Setup,
+    record: &mut TargetRecord,
+) -> Result<(), String> {
+    let runtime = setup.runtime.as_ref().map_err(Clone::clone)?;
+    record.image = Some(runtime.describe_image(reference)?);
+    let arguments: Vec<&str> = definition.version.args.iter().map(String::as_str).collect();
+    let told = runtime.run_once(reference, &arguments)?;
+    let said = format!("{}\n{}", told.stdout, told.stderr);
+    record.version = word_after(&said, &definition.version.after)
+        .ok_or_else(|| format!("{reference} does not say its version: {}", told.last_line()))?;
+    record.allocator = match &definition.allocator {
+        AllocatorProbe { text: Some(text), .. } => text.clone(),
+        AllocatorProbe { after: Some(after), .. } => word_after(&said, after).unwrap_or_default(),
+        AllocatorProbe { .. } => "unknown".to_owned(),
+    };
     Ok(())
 }
 
@@ -120,10 +146,15 @@ pub fn locate(definition: &Definition, chosen: Option<&Path>, setup: &Setup) -> 
         (None, "{runner_binary}") => setup.runner_binary.clone(),
         (None, name) if name.starts_with(DRIVERS_DIR) => driver_path(name, setup),
         (None, name) if name.contains('/') => PathBuf::from(name),
+        (None, "") => return Err(format!("{} is an image, not a program", definition.key)),
         (None, name) => {
             let folders = std::env::var_os("PATH").unwrap_or_default();
-            let found =
-                std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+            // Servers lie in sbin on Debian, which is not on everybody's path.
+            let found = std::env::split_paths(&folders)
+                .chain(["/usr/sbin".into(), "/usr/local/sbin".into()])
+                .map(|folder| folder.join(name))
+                .find(|path| path.is_file())
+                .or_else(|| first_there(&setup.root, &definition.fallbacks));
             return found.ok_or_else(|| format!("{name} is not on PATH{hint}"));
         }
     };

@@ -7,8 +7,10 @@ use super::digest::sha256_file;
 use super::memory::rss_bytes;
 use super::own_cgroup::Limit;
 use super::process::{Launch, NativeProcess, free_port};
-use super::{Definition, Setup, locate};
-use crate::load::client::{Address, Client};
+use super::ready::answers;
+use super::workdir::{Documents, as_user, lay_out, owner};
+use super::{Definition, Fill, Setup, locate};
+use crate::load::client::Address;
 use crate::model::{Mode, Placement, ProcessFacts};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -43,7 +45,7 @@ impl Placed {
     }
 }
 
-/// A target that has answered PING.
+/// A target that has answered.
 #[derive(Debug)]
 pub struct RunningTarget {
     /// Where it listens.
@@ -57,6 +59,8 @@ pub struct RunningTarget {
     /// RSS after the first right answer, bytes.
     pub rss_bytes_start: u64,
     kind: Kind,
+    /// Removed when its process is gone: dropped last.
+    _folder: Option<tempfile::TempDir>,
 }
 
 #[derive(Debug)]
@@ -108,6 +112,8 @@ pub struct Start<'a> {
     pub memory_limit_bytes: Option<u64>,
     /// The switch that is thrown: a key of its `variants`.
     pub variant: Option<&'a str>,
+    /// The files to be served, for a target that serves files.
+    pub documents: Option<Documents>,
 }
 
 impl<'a> Start<'a> {
@@ -123,14 +129,15 @@ impl<'a> Start<'a> {
             cap_bytes: None,
             memory_limit_bytes: None,
             variant: None,
+            documents: None,
         }
     }
 
-    fn arguments(&self, host: &str, port: u16) -> Result<Vec<String>, String> {
+    fn arguments(&self, fill: &Fill) -> Result<Vec<String>, String> {
         let definition = self.definition;
         let switched = self.variant.map(|key| definition.variant(key)).transpose()?;
         let extra = switched.map_or(&[][..], |variant| &variant.args);
-        Ok(definition.arguments(host, port, self.cap_bytes, extra))
+        Ok(definition.arguments(fill, extra))
     }
 
     fn environment(&self) -> Result<Vec<(String, String)>, String> {
@@ -169,13 +176,23 @@ fn start_once(wanted: &Start<'_>) -> Result<RunningTarget, String> {
     let mut password = None;
     let mut environment = wanted.environment()?;
     let begin;
+    let mut fill =
+        Fill { host: "127.0.0.1".to_owned(), port, cap_bytes: wanted.cap_bytes, ..Fill::default() };
+    let mut folder = None;
     let mut kind = match mode {
         Mode::Native | Mode::NativeLimited => {
+            let program = locate(definition, wanted.binary_override, setup)?;
+            let real = program.canonicalize().unwrap_or_else(|_| program.clone());
+            fill.bin_dir = real.parent().map(Path::to_owned).unwrap_or_default();
+            folder = lay_out(definition, &setup.root, &setup.work_dir, &mut fill, wanted.documents)?;
+            let mut words = vec![program.display().to_string()];
+            words.extend(wanted.arguments(&fill)?);
+            as_user(owner(definition)?.as_ref(), &mut words)?;
             let launch = Launch {
-                program: locate(definition, wanted.binary_override, setup)?,
-                arguments: wanted.arguments("127.0.0.1", port)?,
+                program: words.remove(0).into(),
+                arguments: words,
                 environment,
-                directory: None,
+                directory: folder.as_ref().map(|folder| folder.path().to_owned()),
                 cpu: placed.target,
                 limit: (mode == Mode::NativeLimited).then(|| wanted.limit()),
             };
@@ -183,25 +200,31 @@ fn start_once(wanted: &Start<'_>) -> Result<RunningTarget, String> {
             Kind::Native(NativeProcess::spawn(&launch)?)
         }
         Mode::ContainerHost | Mode::ContainerPublished | Mode::ContainerNoIoUring => {
-            let container =
-                definition.container.as_ref().ok_or_else(|| format!("{key} has no container image"))?;
             let runtime = setup.runtime.as_ref().map_err(Clone::clone)?;
-            let image = setup.image.as_ref().map_err(Clone::clone)?;
             let published = mode != Mode::ContainerHost;
+            let (image, inner) = match (&definition.image, &definition.container) {
+                (Some(image), _) => (image.as_str(), definition.image_port),
+                (None, None) => return Err(format!("{key} has no container image")),
+                (None, Some(container)) => {
+                    if published {
+                        let secret = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
+                        environment.push((container.password_env.clone(), secret.clone()));
+                        password = Some(secret);
+                    }
+                    (setup.image.as_ref().map_err(Clone::clone)?.reference.as_str(), definition.image_port)
+                }
+            };
             if published {
-                let secret = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
-                environment.push((container.password_env.clone(), secret.clone()));
-                password = Some(secret);
+                (fill.host, fill.port) = ("0.0.0.0".to_owned(), inner);
             }
-            let (host, inner) = if published { ("0.0.0.0", 6379) } else { ("127.0.0.1", port) };
             let request = Request {
-                image: &image.reference,
+                image,
                 cpu: placed.target,
-                published: published.then_some(port),
+                published: published.then_some((port, inner)),
                 io_uring: mode != Mode::ContainerNoIoUring,
                 memory_bytes: wanted.limit().memory_bytes,
                 environment,
-                arguments: wanted.arguments(host, inner)?,
+                arguments: wanted.arguments(&fill)?,
             };
             begin = Instant::now();
             let started =
@@ -211,13 +234,14 @@ fn start_once(wanted: &Start<'_>) -> Result<RunningTarget, String> {
         Mode::External => return Err(format!("{key} is not ours to start")),
     };
     let address = Address::tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).with_password(password);
-    wait_until_ready(key, &mut kind, &address, begin)?;
+    wait_until_ready(definition, &mut kind, &address, begin)?;
     let ready_ms = begin.elapsed().as_secs_f64() * 1e3;
     let pid = kind.pid();
     if mode == Mode::NativeLimited {
         held_to(wanted.limit(), &Cgroups::new().limits(pid)).map_err(|reason| format!("{key}: {reason}"))?;
     }
-    Ok(RunningTarget { address, pid, ready_ms, cpu: Source::of(pid), rss_bytes_start: rss_bytes(pid), kind })
+    let (cpu, rss_bytes_start) = (Source::of(pid), rss_bytes(pid));
+    Ok(RunningTarget { address, pid, ready_ms, cpu, rss_bytes_start, kind, _folder: folder })
 }
 
 /// Whether the limits that were read back are the ones a cell is labelled with.
@@ -237,11 +261,17 @@ fn held_to(wanted: Limit, found: &Limits) -> Result<(), String> {
     ))
 }
 
-fn wait_until_ready(key: &str, kind: &mut Kind, address: &Address, begin: Instant) -> Result<(), String> {
+fn wait_until_ready(
+    definition: &Definition,
+    kind: &mut Kind,
+    address: &Address,
+    begin: Instant,
+) -> Result<(), String> {
+    let key = &definition.key;
     loop {
-        let failure = match Client::connect(address, Duration::from_secs(2)) {
-            Ok(_) => return Ok(()),
-            Err(error) => error.to_string(),
+        let failure = match answers(definition.protocol, address, Duration::from_secs(2)) {
+            Ok(()) => return Ok(()),
+            Err(failure) => failure,
         };
         if let Some(reason) = kind.ended() {
             return Err(format!("{key} did not start: {reason}"));
