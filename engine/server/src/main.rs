@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 fine, 1 error, 64 a command line, variable or configuration file that cannot be used.
 
+mod allocator;
 mod args;
 mod cli;
 mod clients;
@@ -45,6 +46,10 @@ fn main() -> ExitCode {
 }
 
 fn run_server(matches: &ArgMatches) -> ExitCode {
+    if let Err(reason) = allocator::check() {
+        log::line(format_args!("plumbkv: {reason}"));
+        return ExitCode::from(args::EXIT_USAGE);
+    }
     let variable = |name: &str| std::env::var(name).ok();
     let file = matches.get_one::<PathBuf>("config").cloned();
     let file = file.or_else(|| variable("PLUMBKV_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from));

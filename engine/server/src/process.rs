@@ -3,10 +3,6 @@
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The allocator of this build, as INFO's `mem_allocator` names it. The C library's: the store accounts by its size
-/// classes, and one thread allocating from one heap keeps resident memory close to the accounted bytes.
-pub(crate) const ALLOCATOR: &str = "libc";
-
 /// Memory of this process that is in RAM (RSS), in bytes.
 pub(crate) fn resident_bytes() -> Option<u64> {
     let statm = fs::read_to_string("/proc/self/statm").ok()?;

@@ -87,6 +87,39 @@ fn a_flag_outranks_the_environment_and_that_the_file() {
 }
 
 #[test]
+fn the_allocator_is_the_one_the_environment_names() {
+    for (value, name) in
+        [(None, "libc"), (Some(""), "libc"), (Some("system"), "libc"), (Some("mimalloc"), "mimalloc")]
+    {
+        let mut command = plumbkv(&["serve", "--listen", "127.0.0.1:0"]);
+        command.envs(value.map(|value| ("PLUMBKV_ALLOCATOR", value)));
+        let server = Server::spawn(command);
+        let mut client = server.client();
+        let info = String::from_utf8(client.bulk("INFO memory").unwrap()).unwrap();
+        assert!(info.lines().any(|line| line == format!("mem_allocator:{name}")), "{value:?}: {info}");
+        // Enough of both kinds of work that a block given back to the wrong allocator would be found out.
+        for round in 0..3 {
+            for key in 0..200 {
+                client.check(&format!("SET key:{key} {}", "x".repeat(1 + key * (round + 1) * 7)), b"+OK\r\n");
+            }
+        }
+        assert_eq!(client.bulk("GET key:199").unwrap().len(), 1 + 199 * 21);
+        client.check("FLUSHALL", b"+OK\r\n");
+    }
+}
+
+#[test]
+fn an_allocator_that_is_not_there_is_refused_by_name() {
+    let mut command = plumbkv(&["serve", "--listen", "127.0.0.1:0"]);
+    command.env("PLUMBKV_ALLOCATOR", "jemalloc");
+    let (code, text) = refused(command);
+    assert_eq!(
+        (code, text.trim_end()),
+        (64, "plumbkv: PLUMBKV_ALLOCATOR: `jemalloc` is neither system nor mimalloc")
+    );
+}
+
+#[test]
 fn the_start_says_what_was_decided() {
     let server = Server::start(&[]);
     let said = server.said().join("\n");

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::config::show_cap;
+use crate::allocator;
 use crate::command::args::{Arguments, is};
 use crate::process;
 use crate::shared::Shared;
@@ -90,7 +91,7 @@ fn memory(shared: &Shared, text: &mut String) {
     field!(text, "maxmemory_human", human(cap));
     field!(text, "maxmemory_policy", stats.policy);
     field!(text, "maxmemory_shards", stats.shards);
-    field!(text, "mem_allocator", process::ALLOCATOR);
+    field!(text, "mem_allocator", allocator::name());
 }
 
 fn stats(shared: &Shared, text: &mut String) {
