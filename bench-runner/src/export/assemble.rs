@@ -5,8 +5,9 @@
 //! three would be a median over the runs that happened to go well. The trials themselves are kept either way.
 
 use super::histograms;
+use super::ratios::ratios;
 use crate::model::{
-    Axes, Cell, Distribution, Histogram, Measurement, Mode, Ratio, Role, ScenarioInfo, Status, Trial, metric,
+    Axes, Cell, Distribution, Histogram, Measurement, Ratio, Role, ScenarioInfo, Status, Trial, metric,
 };
 use crate::plan::{CellKey, Step, StepOutcome};
 use crate::stats;
@@ -180,61 +181,6 @@ pub fn measurements(trials: &[Trial]) -> Vec<Measurement> {
         .collect()
 }
 
-/// Ours in a container against ours native (`overhead`), and ours native against each rival native (`rival`),
-/// at the same point of the axes and on the same CPUs; trials paired by index. The generator's ceiling is no
-/// rival. Cells without a figure have no ratio.
-#[must_use]
-pub fn ratios(cells: &[Cell], roles: &HashMap<String, Role>) -> Vec<Ratio> {
-    let role = |cell: &Cell| roles.get(&cell.target).copied();
-    let is_base = |cell: &&Cell| role(cell) == Some(Role::Subject) && cell.mode == Mode::Native;
-    let mut ratios = Vec::new();
-    for base in cells.iter().filter(is_base).filter(|cell| cell.status == Status::Ok) {
-        for other in cells.iter().filter(|cell| cell.status == Status::Ok && same_point(cell, base)) {
-            if other.target == base.target && other.mode != Mode::Native {
-                compare(&mut ratios, "overhead", other, base);
-            } else if role(other) == Some(Role::Rival) && other.mode == Mode::Native {
-                compare(&mut ratios, "rival", base, other);
-            }
-        }
-    }
-    ratios
-}
-
-fn same_point(one: &Cell, other: &Cell) -> bool {
-    one.axes == other.axes && one.placement == other.placement
-}
-
-fn compare(ratios: &mut Vec<Ratio>, kind: &str, above: &Cell, below: &Cell) {
-    for measured in above.measurements.iter().filter(|one| metric::is_compared(&one.metric)) {
-        let operation = measured.operation.as_deref();
-        let pairs: Vec<(f64, f64)> = above
-            .trials
-            .iter()
-            .filter_map(|trial| {
-                let partner = below.trials.iter().find(|other| other.index == trial.index)?;
-                Some((
-                    value_of(trial, &measured.metric, operation)?,
-                    value_of(partner, &measured.metric, operation)?,
-                ))
-            })
-            .collect();
-        if let Some(summary) = stats::paired_ratio(&pairs) {
-            ratios.push(Ratio {
-                kind: kind.to_owned(),
-                metric: measured.metric.clone(),
-                operation: measured.operation.clone(),
-                numerator: above.key.clone(),
-                denominator: below.key.clone(),
-                median: summary.median,
-                low: summary.low,
-                high: summary.high,
-                spread: summary.spread,
-                n: summary.n,
-            });
-        }
-    }
-}
-
 /// A value of a trial by metric and operation.
 #[must_use]
 pub fn value_of(trial: &Trial, metric: &str, operation: Option<&str>) -> Option<f64> {
@@ -247,14 +193,28 @@ pub fn value_of(trial: &Trial, metric: &str, operation: Option<&str>) -> Option<
 
 /// Order of the points: operation as the pages list them, then size, mix, depth, connections.
 fn axes_rank(axes: &Axes) -> impl Ord + use<> {
-    const OPERATIONS: [&str; 9] =
-        ["set", "get", "del", "mixed", "fill", "oversize", "overwrite", "ttl_churn", "start"];
+    const OPERATIONS: [&str; 13] = [
+        "peak",
+        "set",
+        "get",
+        "del",
+        "mixed",
+        "knee",
+        "fill",
+        "oversize",
+        "overwrite",
+        "ttl_churn",
+        "trace",
+        "expire",
+        "start",
+    ];
     let operation = OPERATIONS.iter().position(|known| *known == axes.operation).unwrap_or(OPERATIONS.len());
     (
         (operation, axes.operation.clone()),
         (axes.cap_bytes, axes.value_bytes),
         (axes.set_percent.map(|percent| u32::MAX - percent), axes.pipeline),
-        (axes.clients, axes.requests),
+        (axes.clients, axes.requests, axes.keys, axes.rate_percent, axes.rate_per_second),
+        (axes.distribution.clone(), axes.variant.clone(), axes.client_program.clone()),
     )
 }
 

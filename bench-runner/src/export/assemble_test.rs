@@ -1,7 +1,7 @@
 //! Does every planned cell come out, with figures only where they are earned?
 
 use super::*;
-use crate::model::{Counts, Direction, Placement, Spread, Value};
+use crate::model::{Counts, Direction, Mode, Placement, Spread, Value};
 use crate::plan::Work;
 
 fn info() -> ScenarioInfo {
@@ -181,6 +181,7 @@ fn ratios_pair_trials_of_a_round_and_leave_the_ceiling_out() {
             ("null", Mode::Native)
         ]
     );
+    let ratios: Vec<_> = ratios.into_iter().filter(|one| one.kind != "floor").collect();
     let said: Vec<_> = ratios
         .iter()
         .map(|one| (one.kind.as_str(), one.numerator.as_str(), one.denominator.as_str()))
@@ -210,6 +211,12 @@ fn stored_figures_are_those_the_stored_trials_give() {
             assert_eq!(measurements(&cell.trials), cell.measurements, "{}", cell.key);
             assert_eq!(drawn(&cell.trials).unwrap(), cell.distributions, "{}", cell.key);
         }
-        assert_eq!(ratios(&record.cells, &roles), record.ratios, "{}", record.scenario.key);
+        let derived = ratios(&record.cells, &roles);
+        // Rivals' CPU time was once compared below saturation, too; a stored record is not changed for that.
+        let still =
+            |one: &&Ratio| (one.kind.as_str(), one.metric.as_str()) != ("rival", "server_cpu_ns_per_op");
+        for stored in record.ratios.iter().filter(still) {
+            assert!(derived.contains(stored), "{}: {stored:?}", record.scenario.key);
+        }
     }
 }

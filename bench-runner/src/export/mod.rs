@@ -7,6 +7,7 @@ mod find;
 pub mod histograms;
 pub mod import;
 mod migrate;
+pub mod ratios;
 mod read;
 mod shrink;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::progress::{Progress, Stage};
 use super::trial::broken;
-use super::{embedded, memory_cap, startup, wire};
+use super::{embedded, keyspace, memory_cap, startup, wire};
 use crate::load::client::{Answered, Client};
 use crate::load::generator::raise_open_files;
 use crate::model::{Mode, Placement, Status, Trial};
@@ -152,20 +152,14 @@ impl Bench<'_> {
                 .map(|trial| (phase.cell.key.clone(), trial))
                 .collect(),
             Work::Startup { .. } | Work::Embedded { .. } => Vec::new(),
-            Work::MemoryPerKey { phase } => {
-                let reason = "measuring memory per key is not written yet";
-                vec![(
-                    phase.cell.key.clone(),
-                    broken(step.trial, step.position, Status::Skipped, reason.to_owned()),
-                )]
-            }
-            Work::Expiry { phase } => {
-                let reason = "measuring expiry is not written yet";
-                vec![(
-                    phase.cell.key.clone(),
-                    broken(step.trial, step.position, Status::Skipped, reason.to_owned()),
-                )]
-            }
+            Work::MemoryPerKey { phase } => keyspace::per_key(self, &mut target, phase)
+                .into_iter()
+                .map(|trial| (phase.cell.key.clone(), trial))
+                .collect(),
+            Work::Expiry { phase } => keyspace::expiry(self, &mut target, phase)
+                .into_iter()
+                .map(|trial| (phase.cell.key.clone(), trial))
+                .collect(),
         };
         self.tell("", Stage::Stopping);
         target.stop();

@@ -3,6 +3,8 @@
 //! [`Lab::run_step`] never fails: what goes wrong with a target is a trial with a status and a reason.
 
 mod embedded;
+mod external;
+mod keyspace;
 mod lab;
 mod memory_cap;
 mod os_stat;

@@ -32,10 +32,12 @@ const LOOKS: f64 = 50_000.0;
 
 /// Reads per second of a trace, the comparison with exact LRU included.
 const TRACED: f64 = 250_000.0;
+/// The short run of somebody else's program before the one that counts, seconds.
+const OTHERS_FIRST_S: f64 = 0.4;
 /// Between two rates of the search for the knee, seconds.
 const KNEE_PAUSE_S: f64 = 0.03;
 /// Until what is left behind after a load can be looked at, seconds.
-const SETTLE_S: f64 = 1.0;
+const SETTLE_S: f64 = 0.6;
 
 /// Estimated duration of one step, seconds.
 #[must_use]
@@ -105,5 +107,6 @@ fn phase_seconds(phase: &WirePhase) -> f64 {
     let measured = phase.min_seconds.max(operations as f64 / rate);
     let reads = phase.mix.iter().any(|(operation, _)| *operation != Operation::Set);
     let preload = if reads { phase.keys as f64 / PIPELINED } else { 0.0 };
-    CELL_S + phase.warmup_s + measured + preload + f64::from(phase.clients) * CONNECT_S
+    let others = if phase.client_program.is_some() { OTHERS_FIRST_S } else { 0.0 };
+    CELL_S + others + phase.warmup_s + measured + preload + f64::from(phase.clients) * CONNECT_S
 }

@@ -47,7 +47,7 @@ impl Rules {
                 trials: 9,
                 min_seconds: 3.0,
                 min_operations: 10_000,
-                warmup_s: 1.0,
+                warmup_s: 0.5,
                 // A million requests over one slow container connection at a time must still fit.
                 timeout_s: 180.0,
                 foreign_cpu_cores_max: Some(0.15),

@@ -21,6 +21,7 @@ mod seccomp;
 mod workdir;
 
 pub use catalogue::Catalogue;
+pub(crate) use command::run as run_program;
 pub use definition::*;
 pub(crate) use driver::{DriverStart, RunningDriver, Silence};
 pub use probe::{locate, locate_client, probe};

@@ -14,6 +14,7 @@ use crate::model::{Role, Status, Trial};
 use crate::plan::{CapPhase, Operation};
 use crate::target::RunningTarget;
 use crate::target::memory::rss_bytes;
+use std::ops::Range;
 use std::time::Instant;
 
 /// Keys whose fate is told one by one.
@@ -59,7 +60,7 @@ pub(super) fn fill(
     put_account(&mut trial, full, start, load.recorder.refusals);
 
     bench.tell(label, Stage::Checking);
-    let survivors = survey(&mut client, keys)?;
+    let survivors = survey(&mut client, 1..keys + 1)?;
     put_survival(&mut trial, &survivors);
     let youngest = keys.saturating_sub(4).max(1)..=keys;
     let length = value_bytes as usize;
@@ -117,19 +118,19 @@ fn fill_in_order(
     Ok(Stretched { recorder, elapsed_ns, sent: keys, cpu_ns, busy_max, ..Stretched::default() })
 }
 
-/// Which of keys 1 to n are there, in one pass at the end: on some servers even a look makes a key younger.
-fn survey(client: &mut Client, keys: u64) -> Result<Vec<bool>, End> {
+/// Which of the keys are there, in one pass at the end: on some servers even a look makes a key younger.
+pub(super) fn survey(client: &mut Client, keys: Range<u64>) -> Result<Vec<bool>, End> {
     const BATCH: u64 = 500;
     let mut present = Vec::new();
-    let mut first = 1;
-    while first <= keys {
-        let last = (first + BATCH - 1).min(keys);
+    let mut first = keys.start;
+    while first < keys.end {
+        let end = (first + BATCH).min(keys.end);
         let mut batch = Vec::new();
-        for index in first..=last {
+        for index in first..end {
             plumbkv_resp::compose(&[b"EXISTS", &key_of(index)], &mut batch);
         }
         client.send(&batch, "EXISTS")?;
-        for index in first..=last {
+        for index in first..end {
             match client.receive("EXISTS")? {
                 Answered::Integer(number @ 0..=1) => present.push(number == 1),
                 other => {
@@ -138,7 +139,7 @@ fn survey(client: &mut Client, keys: u64) -> Result<Vec<bool>, End> {
                 }
             }
         }
-        first = last + 1;
+        first = end;
     }
     Ok(present)
 }

@@ -5,7 +5,9 @@
 //! held to this: what a rival does is recorded beside it.
 
 mod churn;
+mod exact_lru;
 mod fill;
+mod trace;
 
 use super::lab::Bench;
 use super::trial::{broken, invalidate, put};
@@ -21,6 +23,7 @@ use churn::{Churn, churn};
 use fill::{Fill, fill};
 use std::ops::RangeInclusive;
 use std::time::Duration;
+use trace::{Trace, trace};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -44,8 +47,9 @@ pub(crate) fn measure(bench: &mut Bench<'_>, target: &mut RunningTarget, phase: 
                 Churn { clients: *clients, keys: *keys, length, ttl_ms: Some(*ttl_ms), seconds: *seconds };
             churn(bench, target, phase, &order)
         }
-        CapLoad::Trace { .. } => {
-            Err(End::Broken(crate::model::Status::Skipped, "traces cannot be replayed yet".to_owned()))
+        CapLoad::Trace { keys, value_bytes, requests } => {
+            let order = Trace { keys: *keys, value_bytes: *value_bytes, requests: *requests };
+            trace(bench, target, phase, &order)
         }
     };
     match measured {

@@ -1,0 +1,253 @@
+//! Load over sockets: loads the keys a cell needs, connects, warms up, measures, and judges the whole.
+//!
+//! [`closed`] measures a closed loop, [`open`] rates and the search for the knee.
+
+mod closed;
+mod figures;
+mod loaded;
+mod open;
+mod sampled;
+
+pub(crate) use figures::{put_load, put_system, windows};
+
+use super::external;
+use super::lab::{Bench, fail_all};
+use super::progress::Stage;
+use super::trial::{broken, put};
+use crate::load::generator::{Connections, Generator, Pace, Stretch, Stretched};
+use crate::load::http;
+use crate::load::request::{Draw, Length, Protocol, Workload};
+use crate::load::values::Values;
+use crate::model::{Status, Trial};
+use crate::plan::{Offer, Operation, WirePhase};
+use crate::scenario::{self, Distribution};
+use crate::target::RunningTarget;
+use crate::target::memory::forget_rss_peak;
+use loaded::Loaded;
+use std::time::{Duration, Instant};
+
+/// Exponent of Zipf's law, as in YCSB.
+pub(crate) const ZIPF_THETA: f64 = 0.99;
+/// Measures the cells of one target, one after the other.
+pub(crate) fn measure(
+    bench: &mut Bench<'_>,
+    target: &mut RunningTarget,
+    phases: &[WirePhase],
+) -> Vec<(String, Trial)> {
+    let mut store = Loaded::default();
+    let mut peak = None;
+    let mut trials = Vec::new();
+    for (number, phase) in phases.iter().enumerate() {
+        if bench.stopped() {
+            break;
+        }
+        let trial = match measure_phase(bench, target, phase, &mut store, &mut peak) {
+            Ok(trial) => trial,
+            Err(End::Stopped) => break,
+            Err(End::Broken(status, reason)) => {
+                let ended = target.ended();
+                let words = ended.as_ref().map(|words| format!("; {} ended: {words}", bench.step.target));
+                let reason = format!("{reason}{}", words.unwrap_or_default());
+                trials.push((
+                    phase.cell.key.clone(),
+                    broken(bench.step.trial, bench.step.position, status, reason),
+                ));
+                if ended.is_some() {
+                    let reason =
+                        format!("{} had ended in an earlier cell of this process", bench.step.target);
+                    trials.extend(fail_all(bench.step, number + 1, Status::Failed, &reason));
+                    break;
+                }
+                // What it holds is not known any more.
+                store = Loaded::unknown();
+                continue;
+            }
+        };
+        trials.push((phase.cell.key.clone(), trial));
+    }
+    trials
+}
+
+/// Why a cell came to no figure.
+pub(crate) enum End {
+    /// The runner was told to stop.
+    Stopped,
+    /// The target or the load broke.
+    Broken(Status, String),
+}
+
+impl From<crate::load::client::ClientError> for End {
+    fn from(error: crate::load::client::ClientError) -> Self {
+        Self::Broken(Status::Failed, error.to_string())
+    }
+}
+
+fn measure_phase(
+    bench: &mut Bench<'_>,
+    target: &RunningTarget,
+    phase: &WirePhase,
+    store: &mut Loaded,
+    peak: &mut Option<f64>,
+) -> Result<Trial, End> {
+    let label = &phase.cell.label;
+    let deletes = phase.mix.iter().any(|(operation, _)| *operation == Operation::Del);
+    if phase.mix.is_empty() || phase.keys == 0 || (deletes && phase.mix.len() > 1) {
+        let reason = "the load needs keys and operations, and deletes cannot be mixed with others";
+        return Err(End::Broken(Status::Failed, reason.to_owned()));
+    }
+    if let Some(transport) = phase.transport {
+        let reason = format!("no target here listens by {}", transport.name());
+        return Err(End::Broken(Status::Skipped, reason));
+    }
+    let step = bench.step;
+    let values = Values::new(step.seed, phase.value_bytes as usize);
+    let workload = workload(bench, target, phase);
+    forget_rss_peak(target.pid);
+    bench.tell(label, Stage::Loading);
+    store.ensure(bench, target, phase, &workload, &values)?;
+    if let Some(program) = phase.client_program {
+        store.dirty = phase.mix.iter().any(|(operation, _)| *operation != Operation::Get);
+        return external::measure(bench, target, phase, program);
+    }
+
+    bench.tell(label, Stage::Connecting);
+    let begin = Instant::now();
+    let connections = Connections {
+        clients: phase.clients,
+        threads: bench.setup.generator_threads,
+        cpus: &[],
+        protocol: &workload.protocol,
+    };
+    let generator = Generator::connect(&target.address, &connections)?;
+    let connect_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let mut load = Load { phase, workload, values, generator };
+    warm_up(bench, &mut load, deletes)?;
+    bench.tell(label, Stage::Measuring);
+    store.dirty = deletes || phase.ttl_ms.is_some();
+    let mut trial = match phase.offer {
+        Offer::Replies => closed::measure(bench, target, &mut load, deletes)?,
+        Offer::Peak => {
+            let trial = closed::measure(bench, target, &mut load, deletes)?;
+            *peak = value_of(&trial, "ops_per_second").filter(|_| trial.status == Status::Ok);
+            trial
+        }
+        Offer::PerSecond { per_second, arrival } => {
+            open::measure(bench, target, &mut load, per_second as f64, arrival)?
+        }
+        Offer::PercentOfPeak { percent, arrival } => {
+            let per_second = peak_of(*peak)? * f64::from(percent) / 100.0;
+            open::measure(bench, target, &mut load, per_second, arrival)?
+        }
+        Offer::Knee { arrival } => open::find_knee(bench, target, &mut load, peak_of(*peak)?, arrival)?,
+    };
+    put(&mut trial, "connect_ms", connect_ms);
+    trial.process = Some(target.facts(bench.generator_cpus()));
+    Ok(trial)
+}
+
+/// What a cell's load is made of, ready to be sent.
+pub(crate) struct Load<'a> {
+    pub(crate) phase: &'a WirePhase,
+    pub(crate) workload: Workload,
+    pub(crate) values: Values,
+    pub(crate) generator: Generator,
+}
+
+fn peak_of(peak: Option<f64>) -> Result<f64, End> {
+    let reason = "its rate follows the closed loop's peak, which came to no figure on this process";
+    peak.ok_or_else(|| End::Broken(Status::Failed, reason.to_owned()))
+}
+
+fn value_of(trial: &Trial, metric: &str) -> Option<f64> {
+    trial
+        .values
+        .iter()
+        .find(|value| value.metric == metric && value.operation.is_none())
+        .map(|value| value.value)
+}
+
+fn workload(bench: &Bench<'_>, target: &RunningTarget, phase: &WirePhase) -> Workload {
+    let deletes = phase.mix.iter().any(|(operation, _)| *operation == Operation::Del);
+    Workload {
+        mix: phase.mix.clone(),
+        keys: phase.keys,
+        draw: match phase.distribution {
+            _ if deletes => Draw::Once,
+            None | Some(Distribution::Uniform) => Draw::Uniform,
+            Some(Distribution::Zipf) => Draw::Zipf(ZIPF_THETA),
+            Some(Distribution::Latest) => Draw::Latest(ZIPF_THETA),
+            Some(Distribution::Sequential) => Draw::Sequential,
+            Some(Distribution::Hot) => Draw::Hot,
+        },
+        length: if phase.value_mix.is_empty() {
+            Length::Fixed(phase.value_bytes)
+        } else {
+            Length::Weighted(phase.value_mix.clone())
+        },
+        expiry_ms: phase.ttl_ms,
+        pipeline: phase.pipeline,
+        shape_only: bench.definition.role.keeps_nothing(),
+        protocol: match phase.protocol {
+            None => Protocol::Resp2,
+            Some(scenario::Protocol::Resp3) => Protocol::Resp3,
+            Some(scenario::Protocol::Memcached) => Protocol::Memcached,
+            Some(scenario::Protocol::Http) => Protocol::Http(http::Target {
+                host: target.address.endpoint.to_string(),
+                path_prefix: "/".to_owned(),
+            }),
+        },
+        ..Workload::default()
+    }
+}
+
+fn warm_up(bench: &mut Bench<'_>, load: &mut Load<'_>, deletes: bool) -> Result<(), End> {
+    let phase = load.phase;
+    if phase.warmup_s <= 0.0 {
+        return Ok(());
+    }
+    bench.tell(&phase.cell.label, Stage::WarmingUp);
+    // Deletes are warmed up by writes, which leave the store as it is.
+    let mix = if deletes { vec![(Operation::Set, 1)] } else { phase.mix.clone() };
+    let draw = if deletes { Draw::Uniform } else { load.workload.draw };
+    let workload = Workload { mix, draw, ..load.workload.clone() };
+    let stretch = Stretch {
+        min_ns: nanoseconds(phase.warmup_s),
+        min_operations: 0,
+        limit: None,
+        pace: Pace::Closed,
+        deadline: Instant::now() + seconds(phase.timeout_s),
+        seed: bench.step.seed ^ 0x5eed,
+        first: 0,
+        window_percentiles: false,
+    };
+    let warm = load.generator.run(&workload, &load.values, &stretch, bench.stop);
+    settle(&warm)?;
+    match warm.recorder.first_error {
+        Some(reason) => Err(End::Broken(Status::Invalid, format!("while warming up: {reason}"))),
+        None => Ok(()),
+    }
+}
+
+/// An end that leaves no figure.
+pub(crate) fn settle(load: &Stretched) -> Result<(), End> {
+    if let Some(reason) = &load.lost {
+        return Err(End::Broken(Status::Failed, reason.clone()));
+    }
+    if load.stopped {
+        return Err(End::Stopped);
+    }
+    if load.timed_out {
+        let answered = load.recorder.counts.operations;
+        let reason = format!("timed out with {answered} of {} requests answered", load.sent);
+        return Err(End::Broken(Status::Timeout, reason));
+    }
+    Ok(())
+}
+
+pub(crate) fn nanoseconds(seconds: f64) -> u64 {
+    (seconds.max(0.0) * 1e9) as u64
+}
+
+pub(crate) fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(3_600))
+}

@@ -1,0 +1,163 @@
+//! An open loop: how long do requests take that start when they are due, and up to which rate?
+
+use super::super::lab::Bench;
+use super::super::os_stat::{Account, Reading};
+use super::super::progress::Stage;
+use super::super::trial::{empty, fact, invalidate, put};
+use super::figures::{put_load, put_system, windows};
+use super::{End, Load, nanoseconds, seconds, settle};
+use crate::load::arrivals::{self, Open};
+use crate::load::generator::{Pace, Stretch, Stretched};
+use crate::load::recorder::Times;
+use crate::model::{OpenLoop, Trial};
+use crate::plan::Operation;
+use crate::plan::knee::{self, Next, Probe};
+use crate::scenario::Arrival;
+use crate::target::RunningTarget;
+use std::time::Instant;
+
+/// A target that stops for this long is still found out whole: that many seconds' worth of requests may wait.
+const IN_FLIGHT_S: f64 = 3.0;
+/// At least this many requests may be under way, whatever the rate.
+const IN_FLIGHT_MIN: u64 = 1_000;
+
+/// Measures one cell at one rate.
+pub(super) fn measure(
+    bench: &Bench<'_>,
+    target: &RunningTarget,
+    load: &mut Load<'_>,
+    per_second: f64,
+    arrival: Arrival,
+) -> Result<Trial, End> {
+    let before = Reading::take(target.pid, &target.cpu);
+    let done = offer(bench, load, per_second, arrival, bench.step.seed)?;
+    let after = Reading::take(target.pid, &target.cpu);
+    let mut trial = empty(bench.step.trial, bench.step.position);
+    let elapsed_s = done.elapsed_ns as f64 / 1e9;
+    trial.elapsed_s = elapsed_s;
+    trial.counts = done.recorder.counts;
+    trial.windows = windows(&done, 0).collect();
+    let times = put_load(&mut trial, &done.recorder, elapsed_s);
+    put(&mut trial, "latency_ns_p9999", times.percentile_ns(99.99) as f64);
+    let mut account = Account::default();
+    account.add(&before, &after, &done);
+    put_system(&mut trial, account, target);
+    if let Some(delays) = &done.send_delays {
+        fact(&mut trial, "send_delay_ns_p99", delays.percentile_ns(99.0));
+    }
+    if let Some(open) = &done.open {
+        put_open(&mut trial, open);
+    }
+    trial.open_loop = done.open;
+    if let Some(reason) = done.recorder.first_error {
+        let (errors, operations) = (trial.counts.errors, trial.counts.operations);
+        invalidate(&mut trial, format!("{errors} of {operations} replies were wrong; the first: {reason}"));
+    }
+    Ok(trial)
+}
+
+/// Looks for the highest rate that is still answered in time, starting from the closed loop's peak.
+pub(super) fn find_knee(
+    bench: &mut Bench<'_>,
+    target: &RunningTarget,
+    load: &mut Load<'_>,
+    peak_per_second: f64,
+    arrival: Arrival,
+) -> Result<Trial, End> {
+    let mut trial = empty(bench.step.trial, bench.step.position);
+    let mut probes: Vec<Probe> = Vec::new();
+    let mut account = Account::default();
+    let found = loop {
+        let per_second = match knee::next(peak_per_second, &probes) {
+            Next::Try(per_second) => per_second,
+            Next::Found(per_second) => break Some(per_second),
+            Next::None => break None,
+        };
+        bench.tell(&load.phase.cell.label, Stage::Measuring);
+        let before = Reading::take(target.pid, &target.cpu);
+        let seed = bench.step.seed.wrapping_add(probes.len() as u64 + 1);
+        let done = offer(bench, load, per_second, arrival, seed)?;
+        let after = Reading::take(target.pid, &target.cpu);
+        account.add(&before, &after, &done);
+        trial.elapsed_s += done.elapsed_ns as f64 / 1e9;
+        trial.counts.operations += done.recorder.counts.operations;
+        trial.counts.hits += done.recorder.counts.hits;
+        trial.counts.misses += done.recorder.counts.misses;
+        trial.counts.errors += done.recorder.counts.errors;
+        if let Some(reason) = &done.recorder.first_error {
+            invalidate(&mut trial, format!("replies were wrong; the first: {reason}"));
+        }
+        let Some(open) = &done.open else { break None };
+        probes.push(Probe {
+            offered_per_second: open.offered_per_second,
+            achieved_per_second: open.achieved_per_second,
+            latency_ns_p99: p99(&done),
+            skipped: open.skipped,
+        });
+    };
+    fact(&mut trial, "peak_per_second", peak_per_second);
+    fact(&mut trial, "probes", serde_json::to_value(&probes).unwrap_or_default());
+    // Of all probes together: not at one rate, so neither CPU time per operation nor a latency is of use.
+    trial.os = Some(account.finish(target.pid));
+    match found {
+        Some(per_second) => put(&mut trial, "knee_per_second", per_second),
+        None => {
+            let lowest = probes.iter().map(|probe| probe.offered_per_second).fold(f64::INFINITY, f64::min);
+            let reason = format!(
+                "no rate was answered in time: at {lowest:.0} requests per second, the lowest of {} that were tried, \
+                 1 % took {} ms or longer, or requests were left behind",
+                probes.len(),
+                knee::LATENCY_NS_P99_BELOW / 1_000_000
+            );
+            invalidate(&mut trial, reason);
+        }
+    }
+    Ok(trial)
+}
+
+fn offer(
+    bench: &Bench<'_>,
+    load: &mut Load<'_>,
+    per_second: f64,
+    arrival: Arrival,
+    seed: u64,
+) -> Result<Stretched, End> {
+    let open = Open {
+        per_second,
+        arrival: match arrival {
+            Arrival::Fixed => arrivals::Arrival::Fixed,
+            Arrival::Poisson => arrivals::Arrival::Poisson,
+        },
+        in_flight_bound: ((per_second * IN_FLIGHT_S) as u64).max(IN_FLIGHT_MIN),
+    };
+    let stretch = Stretch {
+        min_ns: nanoseconds(load.phase.min_seconds),
+        min_operations: 0,
+        limit: None,
+        pace: Pace::Open(open),
+        deadline: Instant::now() + seconds(load.phase.timeout_s),
+        seed,
+        first: 0,
+        window_percentiles: false,
+    };
+    let done = load.generator.run(&load.workload, &load.values, &stretch, bench.stop);
+    settle(&done)?;
+    Ok(done)
+}
+
+fn put_open(trial: &mut Trial, open: &OpenLoop) {
+    put(trial, "offered_per_second", open.offered_per_second);
+    put(trial, "achieved_per_second", open.achieved_per_second);
+    put(trial, "skipped_share", open.skipped as f64 / open.due.max(1) as f64);
+}
+
+/// Of all operations together.
+fn p99(done: &Stretched) -> u64 {
+    let mut all = Times::new();
+    for operation in [Operation::Set, Operation::Get, Operation::Del] {
+        if let Some(times) = done.recorder.times(operation) {
+            all.merge(times);
+        }
+    }
+    all.percentile_ns(99.0)
+}
