@@ -85,7 +85,11 @@ pub fn carry_out(
     Ok(End::Complete)
 }
 
-/// One step, once or twice; none when it was stopped.
+/// How often a disturbed step is measured again at most.
+const AGAIN_MAX: usize = 2;
+
+/// One step, once or, where others used too much of the machine meanwhile, up to three times; none when it was
+/// stopped. What is kept is chosen by the noise, never by the figure.
 fn measure(
     campaign: &Campaign,
     step: &Step,
@@ -95,23 +99,29 @@ fn measure(
     clock: &mut Clock,
 ) -> Option<Finished> {
     let first = once(step, lab, stop, watch, clock)?;
-    let limit = Rules::of(campaign.profile).foreign_cpu_cores_max;
-    let first_cores = foreign(&first);
-    if limit.is_none_or(|limit| first_cores <= limit) {
-        return Some(Finished { outcome: first, disturbance: None });
+    let limit = Rules::of(campaign.profile).foreign_cpu_cores_max.unwrap_or(f64::INFINITY);
+    let mut kept_cores = foreign(&first);
+    let mut kept = first;
+    let mut cores = vec![kept_cores];
+    if kept_cores <= limit {
+        return Some(Finished { outcome: kept, disturbance: None });
     }
-    let (outcome, second_cores) = if clock.may_repeat(step) {
-        let second = once(step, lab, stop, watch, clock)?;
+    while kept_cores > limit && cores.len() <= AGAIN_MAX && clock.may_repeat(step) {
+        let again = once(step, lab, stop, watch, clock)?;
         clock.repeated += step_seconds(step);
-        let cores = foreign(&second);
-        // By the noise, never by the figure.
-        (if cores <= first_cores { second } else { first }, Some(cores))
-    } else {
-        (first, None)
+        let again_cores = foreign(&again);
+        cores.push(again_cores);
+        if again_cores <= kept_cores {
+            (kept, kept_cores) = (again, again_cores);
+        }
+    }
+    let disturbance = Disturbance {
+        first_cores: cores.first().copied().unwrap_or_default(),
+        second_cores: cores.get(1).copied(),
+        third_cores: cores.get(2).copied(),
     };
-    let disturbance = Disturbance { first_cores, second_cores };
     watch.note(&told(step, &disturbance));
-    Some(Finished { outcome, disturbance: Some(disturbance) })
+    Some(Finished { outcome: kept, disturbance: Some(disturbance) })
 }
 
 /// A disturbance in a sentence.
@@ -119,12 +129,16 @@ pub(super) fn told(step: &Step, disturbance: &Disturbance) -> String {
     let what =
         format!("{}, {} ({}), trial {}", step.scenario, step.target, mode_name(step.mode), step.trial + 1);
     let first = disturbance.first_cores;
-    match disturbance.second_cores {
-        Some(second) => format!(
+    match (disturbance.second_cores, disturbance.third_cores) {
+        (Some(second), Some(third)) => format!(
+            "{what}: others used {first:.2} cores meanwhile; measured twice again with {second:.2} and {third:.2}, \
+             and the quietest of the three is kept."
+        ),
+        (Some(second), None) => format!(
             "{what}: others used {first:.2} cores meanwhile; measured again with {second:.2}, and the quieter of \
              the two is kept."
         ),
-        None => format!(
+        (None, _) => format!(
             "{what}: others used {first:.2} cores meanwhile; the time for measuring again was used up."
         ),
     }

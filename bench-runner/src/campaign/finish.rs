@@ -90,12 +90,10 @@ fn disturbances(campaign: &Campaign, finished: &BTreeMap<u32, Finished>) -> Vec<
         return disturbed.iter().map(|(step, disturbance)| told(step, disturbance)).collect();
     }
     let again = disturbed.iter().filter(|(_, one)| one.second_cores.is_some()).count();
-    let quieter =
-        |one: &Disturbance| one.second_cores.map_or(one.first_cores, |two| two.min(one.first_cores));
-    let worst = disturbed.iter().map(|(_, one)| quieter(one)).fold(0.0, f64::max);
+    let worst = disturbed.iter().map(|(_, one)| one.kept_cores()).fold(0.0, f64::max);
     vec![format!(
-        "Others used more of the machine than they may during {} of {} steps. {again} were measured again and the \
-         quieter of the two kept; for the rest the time for that was used up. Up to {worst:.2} cores were used by \
+        "Others used more of the machine than they may during {} of {} steps. {again} were measured again, up to twice, and the \
+         quietest kept; for the rest the time for that was used up. Up to {worst:.2} cores were used by \
          others in what is kept: read the figures of this run with that in mind.",
         disturbed.len(),
         finished.len()

@@ -29,6 +29,17 @@ pub struct Disturbance {
     pub first_cores: f64,
     /// The second time; none where the time for measuring again was used up.
     pub second_cores: Option<f64>,
+    /// The third time; none where the second was quiet enough, or the time was used up.
+    #[serde(default)]
+    pub third_cores: Option<f64>,
+}
+
+impl Disturbance {
+    /// Of what is kept: the quietest.
+    #[must_use]
+    pub fn kept_cores(&self) -> f64 {
+        [self.second_cores, self.third_cores].into_iter().flatten().fold(self.first_cores, f64::min)
+    }
 }
 
 /// The journal of one campaign.

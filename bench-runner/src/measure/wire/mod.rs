@@ -21,8 +21,8 @@ use crate::load::values::Values;
 use crate::model::{Status, Trial};
 use crate::plan::{Offer, Operation, WirePhase};
 use crate::scenario::{self, Distribution};
-use crate::target::RunningTarget;
 use crate::target::memory::forget_rss_peak;
+use crate::target::{self, RunningTarget};
 use loaded::Loaded;
 use std::time::{Duration, Instant};
 
@@ -187,16 +187,26 @@ fn workload(bench: &Bench<'_>, target: &RunningTarget, phase: &WirePhase) -> Wor
         expiry_ms: phase.ttl_ms,
         pipeline: phase.pipeline,
         shape_only: bench.definition.role.keeps_nothing(),
-        protocol: match phase.protocol {
-            None => Protocol::Resp2,
-            Some(scenario::Protocol::Resp3) => Protocol::Resp3,
-            Some(scenario::Protocol::Memcached) => Protocol::Memcached,
-            Some(scenario::Protocol::Http) => Protocol::Http(http::Target {
-                host: target.address.endpoint.to_string(),
-                path_prefix: "/".to_owned(),
-            }),
-        },
+        protocol: spoken(bench, target, phase),
         ..Workload::default()
+    }
+}
+
+/// What the load says, else what the target usually speaks.
+fn spoken(bench: &Bench<'_>, target: &RunningTarget, phase: &WirePhase) -> Protocol {
+    let documents = || {
+        Protocol::Http(http::Target {
+            host: target.address.endpoint.to_string(),
+            path_prefix: "/".to_owned(),
+        })
+    };
+    match (phase.protocol, bench.definition.protocol) {
+        (Some(scenario::Protocol::Resp3), _) => Protocol::Resp3,
+        (Some(scenario::Protocol::Memcached), _) | (None, target::Protocol::Memcached) => Protocol::Memcached,
+        (Some(scenario::Protocol::Http), _) | (None, target::Protocol::Http) => documents(),
+        (None, target::Protocol::Resp | target::Protocol::Postgres | target::Protocol::Other) => {
+            Protocol::Resp2
+        }
     }
 }
 
