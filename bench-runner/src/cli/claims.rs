@@ -8,7 +8,7 @@ use crate::model::{
     CLAIMS_SCHEMA, Claim, ClaimVerdict, Claims, Evidence, Figure, Profile, Run, SCHEMA_VERSION,
     ScenarioRecord, Spread, Tool,
 };
-use crate::output::table;
+use crate::output::{escape, table};
 use anyhow::Context as _;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -233,12 +233,15 @@ fn shown(all: &[Claim], format: Format) -> String {
         _ => table::human(&head, &right, &rows),
     };
     text.push_str("\n\n");
-    let bullet = if format == Format::Markdown { "- " } else { "" };
+    let (bullet, escaped): (&str, fn(&str) -> String) = match format {
+        Format::Markdown => ("- ", escape::markdown),
+        _ => ("", escape::terminal),
+    };
     for claim in all {
         let verdict = claims::verdict_name(claim.verdict);
-        let _ = writeln!(text, "{bullet}{}: {verdict}. {}", claim.key, claim.statement);
+        let _ = writeln!(text, "{bullet}{}: {verdict}. {}", claim.key, escaped(&claim.statement));
         if claim.verdict == ClaimVerdict::NotMeasured {
-            let _ = writeln!(text, "  To measure it: {}", claim.measure);
+            let _ = writeln!(text, "  To measure it: {}", escaped(&claim.measure));
         }
     }
     let count = |verdict| all.iter().filter(|claim| claim.verdict == verdict).count();

@@ -1,23 +1,26 @@
 //! `bench-runner compare`: the same cells of two stored runs, side by side.
 
 use super::{EXIT_FINE, Format, Global, stdout};
-use crate::export::{Found, find_run};
-use crate::model::{Cell, Measurement, Profile, Status, metric};
-use crate::output::table;
-use crate::stats::{self, Word};
-use anyhow::ensure;
+use crate::export::{Found, find_run, listed_runs, read_run};
+use crate::model::{Cell, Measurement, Status, metric};
+use crate::output::{escape, table};
+use crate::stats::{self, Span, Word};
+use anyhow::{Context as _, ensure};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Compare two stored runs
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  bench-runner compare 2026-11-20T10 2026-11-21T10\n  \
-    bench-runner --format json compare 2026-11-20T10 latest\n\n\
-    better, worse, tied: by the intervals of both runs. Runs of fewer than six trials (quick, smoke) get 'no verdict'. \
-    The runs were not interleaved: what changed on the machine between them is inside the difference.")]
+#[command(after_help = "Examples:\n  bench-runner compare 0.1.0 latest\n  \
+    bench-runner --format json compare 2026-11-20T10 2026-11-21T10\n  \
+    bench-runner compare results/local/my-machine/2026-11-20T1000Z-full-0a1b latest --metric ops_per_second\n\n\
+    faster, slower (better, worse where it is no time): the intervals of both runs are apart. undecided: they meet, or a run \
+    has fewer than six trials (quick, smoke). The runs were not interleaved: what changed on the machine between them is \
+    inside the difference. Runs of different machines or CPU models are refused.")]
 pub(super) struct Args {
-    /// The earlier run: its id, the beginning of it, or 'latest'
+    /// The earlier run: its id or the beginning of it, a version, 'latest', or the folder of a run
     first: String,
     /// The later run
     second: String,
@@ -32,11 +35,30 @@ pub(super) struct Args {
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.unwrap_or_else(|| global.root.join("results"));
-    let first = find_run(&results, &args.first, None)?;
-    let second = find_run(&results, &args.second, None)?;
+    let first = named(&results, &args.first)?;
+    let second = named(&results, &args.second)?;
     let compared = compare(&first, &second, args.metric.as_deref())?;
     stdout::put(&shown(&compared, &first, &second, global.format)?)?;
     Ok(EXIT_FINE)
+}
+
+/// A folder that holds a run, a version (its newest run), or what [`find_run`] understands.
+fn named(results: &Path, wanted: &str) -> anyhow::Result<Found> {
+    let path = Path::new(wanted);
+    let folder = if path.ends_with("run.json") { path.parent().unwrap_or(path) } else { path };
+    if folder.join("run.json").is_file() {
+        let (run, scenarios) = read_run(folder).with_context(|| format!("reading the run in {wanted}"))?;
+        return Ok(Found { folder: folder.to_path_buf(), run, scenarios });
+    }
+    ensure!(
+        !wanted.contains('/'),
+        "{wanted} is no folder of a run: it holds no run.json; give a run's id, a version or 'latest'"
+    );
+    let is_version = listed_runs(results)?.iter().any(|listed| listed.version == wanted);
+    match is_version {
+        true => find_run(results, "latest", Some(wanted)),
+        false => find_run(results, wanted, None),
+    }
 }
 
 /// What came of putting two runs side by side.
@@ -55,20 +77,20 @@ struct Row {
     mode: &'static str,
     first: Measurement,
     second: Measurement,
+    span: Option<Span>,
     word: Word,
 }
 
 fn compare(first: &Found, second: &Found, only: Option<&str>) -> anyhow::Result<Compared> {
     let (one, other) = (&first.run.machine, &second.run.machine);
     ensure!(
-        one.fingerprint == other.fingerprint,
-        "the runs are of different machines and are not compared: {} ({}) and {} ({})",
+        one.fingerprint == other.fingerprint && one.cpu_model == other.cpu_model,
+        "the runs are of different machines or CPU models and are not compared: {} ({}) and {} ({})",
         first.run.machine_key,
         one.cpu_model,
         second.run.machine_key,
         other.cpu_model
     );
-    let verdicts = first.run.profile == Profile::Full && second.run.profile == Profile::Full;
     let mut compared = Compared { rows: Vec::new(), left_out: Vec::new(), cells: 0 };
     for record in &first.scenarios {
         let key = &record.scenario.key;
@@ -92,7 +114,7 @@ fn compare(first: &Found, second: &Found, only: Option<&str>) -> anyhow::Result<
                 }
                 Some(other) => {
                     compared.cells += 1;
-                    compared.rows.extend(rows(key, cell, other, only, verdicts));
+                    compared.rows.extend(rows(key, cell, other, only));
                 }
             }
         }
@@ -100,7 +122,7 @@ fn compare(first: &Found, second: &Found, only: Option<&str>) -> anyhow::Result<
     Ok(compared)
 }
 
-fn rows(scenario: &str, cell: &Cell, other: &Cell, only: Option<&str>, verdicts: bool) -> Vec<Row> {
+fn rows(scenario: &str, cell: &Cell, other: &Cell, only: Option<&str>) -> Vec<Row> {
     let wanted = |one: &&Measurement| match only {
         Some(name) => one.metric == name,
         None => metric::is_compared(&one.metric),
@@ -123,7 +145,8 @@ fn rows(scenario: &str, cell: &Cell, other: &Cell, only: Option<&str>, verdicts:
                 label: cell.label.clone(),
                 target: cell.target.clone(),
                 mode: crate::plan::mode_name(cell.mode),
-                word: if verdicts { stats::judge(one, &second) } else { Word::NoVerdict },
+                word: stats::judge(one, &second),
+                span: stats::unpaired_ratio(one, &second),
                 first: one.clone(),
                 second,
             })
@@ -139,15 +162,19 @@ fn shown(compared: &Compared, first: &Found, second: &Found, format: Format) -> 
             .map(|row| {
                 json!({ "scenario": row.scenario, "cell": row.cell, "metric": row.first.metric,
                     "operation": row.first.operation, "first": row.first, "second": row.second,
-                    "ratio": ratio(row), "verdict": row.word.text() })
+                    "ratio": row.span.map(|span| span.ratio), "ratio_low": row.span.map(|span| span.low),
+                    "ratio_high": row.span.map(|span| span.high),
+                    "verdict": row.word.text(&row.first.unit), "reason": row.word.reason() })
             })
             .collect();
         let all = json!({ "first": first.run.id, "second": second.run.id, "rows": rows,
             "cells_compared": compared.cells, "left_out": compared.left_out });
         return Ok(format!("{}\n", serde_json::to_string_pretty(&all)?));
     }
-    let head =
-        ["scenario", "point", "target", "mode", "metric", "unit", "first", "second", "ratio", "verdict"];
+    let head = [
+        "scenario", "point", "target", "mode", "metric", "unit", "first", "second", "ratio", "span",
+        "verdict",
+    ];
     let rows: Vec<Vec<String>> = compared
         .rows
         .iter()
@@ -166,27 +193,39 @@ fn shown(compared: &Compared, first: &Found, second: &Found, format: Format) -> 
                 row.first.unit.clone(),
                 cut(&row.first),
                 cut(&row.second),
-                ratio(row).map(|ratio| format!("{ratio:.3}")).unwrap_or_default(),
-                row.word.text().to_owned(),
+                row.span.map(|span| format!("{:.3}", span.ratio)).unwrap_or_default(),
+                row.span.map(|span| format!("{:.3}–{:.3}", span.low, span.high)).unwrap_or_default(),
+                row.word.text(&row.first.unit).to_owned(),
             ]
         })
         .collect();
-    let right = [6, 7, 8];
+    let right = [6, 7, 8, 9];
     let mut text = match format {
         Format::Markdown => table::markdown(&head, &right, &rows),
         _ => table::human(&head, &right, &rows),
     };
     let all = compared.cells + compared.left_out.len();
     let _ = write!(text, "\n\n{} of {all} cells or scenarios compared.\n", compared.cells);
+    for (reason, count) in undecided(&compared.rows) {
+        let _ = writeln!(text, "Undecided, {reason}: {count} of {} rows.", compared.rows.len());
+    }
     for reason in &compared.left_out {
+        let reason = match format {
+            Format::Markdown => escape::markdown(reason),
+            _ => escape::terminal(reason),
+        };
         let _ = writeln!(text, "Left out: {reason}");
     }
     Ok(text)
 }
 
-/// Second over first.
-fn ratio(row: &Row) -> Option<f64> {
-    (row.first.median > 0.0).then(|| row.second.median / row.first.median)
+/// Why nothing is said, and of how many rows.
+fn undecided(rows: &[Row]) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for reason in rows.iter().filter_map(|row| row.word.reason()) {
+        *counts.entry(reason).or_default() += 1;
+    }
+    counts
 }
 
 #[cfg(test)]
@@ -194,37 +233,40 @@ mod tests {
     use super::*;
     use crate::export::testing;
     use crate::model::Spread;
+    use crate::stats::Undecided;
 
     fn found() -> Found {
         let (run, scenarios) = testing::run();
         Found { folder: PathBuf::new(), run, scenarios }
     }
 
-    /// The made-up run as if it had been a full one.
+    /// The made-up run as if it had had enough trials for intervals.
     fn full() -> Found {
         let mut one = found();
-        one.run.profile = Profile::Full;
         let cells = one.scenarios.iter_mut().flat_map(|record| &mut record.cells);
         cells.flat_map(|cell| &mut cell.measurements).for_each(|measured| measured.spread = Spread::Interval);
         one
     }
 
     #[test]
-    fn quick_runs_get_no_verdict_and_full_ones_do() {
-        let compared = compare(&found(), &found(), None).unwrap();
-        assert!(compared.rows.len() > 100 && compared.rows.iter().all(|row| row.word == Word::NoVerdict));
-        assert!(compare(&full(), &found(), None).unwrap().rows.iter().all(|row| row.word == Word::NoVerdict));
-        assert!(compare(&full(), &full(), None).unwrap().rows.iter().all(|row| row.word == Word::Tied));
+    fn ranges_are_undecided_and_intervals_decide() {
+        let words = |one: &Found, other: &Found| -> Vec<Word> {
+            compare(one, other, None).unwrap().rows.iter().map(|row| row.word).collect()
+        };
+        let short = words(&found(), &found());
+        assert!(short.len() > 100 && short.iter().all(|word| *word == Word::Undecided(Undecided::Range)));
+        assert!(words(&full(), &found()).iter().all(|word| *word == Word::Undecided(Undecided::Range)));
+        assert!(words(&full(), &full()).iter().all(|word| *word == Word::Undecided(Undecided::Meet)));
         let mut slower = full();
         for measured in slower.scenarios[0].cells.iter_mut().flat_map(|cell| &mut cell.measurements) {
             (measured.low, measured.median, measured.high) =
                 (measured.low * 2.0, measured.median * 2.0, measured.high * 2.0);
         }
         let compared = compare(&full(), &slower, None).unwrap();
-        for row in compared.rows.iter().filter(|row| row.scenario == "wire-single" && row.first.median > 0.0)
-        {
+        for row in compared.rows.iter().filter(|row| row.scenario == "wire-single" && row.first.low > 0.0) {
             let expected = if row.first.metric == "ops_per_second" { Word::Better } else { Word::Worse };
-            assert_eq!((row.word, ratio(row)), (expected, Some(2.0)), "{} {}", row.cell, row.first.metric);
+            let ratio = row.span.unwrap().ratio;
+            assert!(row.word == expected && ratio == 2.0, "{} {}", row.cell, row.first.metric);
         }
     }
 
@@ -234,6 +276,10 @@ mod tests {
         other.run.machine.fingerprint = "f2".into();
         let error = compare(&found(), &other, None).err().unwrap().to_string();
         assert!(error.contains("different machines"), "{error}");
+        let mut other = found();
+        other.run.machine.cpu_model = "another".into();
+        let error = compare(&found(), &other, None).err().unwrap().to_string();
+        assert!(error.contains("CPU models"), "{error}");
         let mut changed = found();
         changed.scenarios[0].scenario.params_sha256 = "other".into();
         changed.scenarios.pop();

@@ -212,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn measured_coverage_is_told_by_the_label_within_what_the_documentation_says() {
-        // 1,000 samples of 16 normal blocks, 95 % percentile bootstrap of the median: near its label, and no
-        // longer at three blocks. The bounds are 4.5 binomial standard errors around 93 % to 97 %.
+    fn measured_coverage_is_what_the_documentation_says() {
+        // The median of 16 normal blocks, labelled 95 %: 94 %, measured once with numpy; 4.5 binomial standard errors.
         let mut random = fastrand::Rng::with_seed(12);
-        let runs = 1_000;
+        let runs = 2_000;
         let mut covered = 0;
         for seed in 0..runs {
+            // The sum of twelve uniform values less six is nearly normal, and its median exactly zero.
             let blocks: Vec<f64> =
                 (0..16).map(|_| (0..12).map(|_| random.f64()).sum::<f64>() - 6.0).collect();
             let found =
@@ -226,8 +226,8 @@ mod tests {
             covered += u32::from(found.low <= 1.0 && 1.0 <= found.high);
         }
         let share = f64::from(covered) / runs as f64;
-        let slack = 4.5 * (0.95 * 0.05 / runs as f64).sqrt();
-        assert!(0.93 - slack <= share && share <= 0.97 + slack, "covered {share}");
+        let slack = 4.5 * (0.94 * 0.06 / runs as f64).sqrt();
+        assert!((share - 0.94).abs() <= slack, "covered {share}");
     }
 
     proptest! {

@@ -1,59 +1,108 @@
 //! What may be said of two measurements of the same cell, made in two sittings.
 //!
 //! Not a gate: the sittings were not interleaved, so whatever changed on the machine between them is inside the
-//! difference. A word is given only where both have an interval and the intervals do not touch.
+//! difference, and trials cannot be paired. The ratio of the medians therefore lies between the ratios of the
+//! facing ends of their intervals. Each interval misses its median with probability 1 − c; so by Bonferroni's
+//! inequality the ratio lies outside with at most the sum of the two (n = 9 and 9: 7.8 %). A direction is called only
+//! where that span leaves out one, which is where the intervals do not touch.
 
 use crate::model::{Direction, Measurement, Spread};
 
 /// The judgement of one metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// The intervals are apart, and the second is on the good side.
+    /// The second is on the good side.
     Better,
-    /// The intervals are apart, and the second is on the bad side.
+    /// The second is on the bad side.
     Worse,
+    /// Neither can be said; the reason says why.
+    Undecided(Undecided),
+}
+
+/// Why nothing is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undecided {
     /// The intervals meet.
-    Tied,
-    /// Fewer than six trials on a side, or a metric that is neither better nor worse.
-    NoVerdict,
+    Meet,
+    /// Fewer than six trials on a side: a range, no interval.
+    Range,
+    /// A metric that is neither better nor worse.
+    Neutral,
 }
 
 impl Word {
-    /// The spelling in tables.
+    /// The spelling in tables, for a metric of this unit: only what is measured in time can be fast.
     #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Tied => "tied",
-            Self::NoVerdict => "no verdict",
+    pub fn text(self, unit: &str) -> &'static str {
+        let speed = matches!(unit, "1/s" | "bytes/s" | "ns" | "ms");
+        match (self, speed) {
+            (Self::Better, true) => "faster",
+            (Self::Worse, true) => "slower",
+            (Self::Better, false) => "better",
+            (Self::Worse, false) => "worse",
+            (Self::Undecided(_), _) => "undecided",
         }
     }
+
+    /// Why nothing is said; none where something is.
+    #[must_use]
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Undecided(Undecided::Meet) => Some("the intervals meet"),
+            Self::Undecided(Undecided::Range) => Some("fewer than six trials"),
+            Self::Undecided(Undecided::Neutral) => Some("neither direction is better"),
+            Self::Better | Self::Worse => None,
+        }
+    }
+}
+
+/// Second over first, with the span that their spreads leave it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    /// Ratio of the medians.
+    pub ratio: f64,
+    /// Low end of the second over the high end of the first.
+    pub low: f64,
+    /// High end of the second over the low end of the first.
+    pub high: f64,
+}
+
+/// The ratio second / first; none where an end is not above zero.
+#[must_use]
+pub fn unpaired_ratio(first: &Measurement, second: &Measurement) -> Option<Span> {
+    let positive = first.low > 0.0 && first.median > 0.0 && second.low > 0.0;
+    positive.then(|| Span {
+        ratio: second.median / first.median,
+        low: second.low / first.high,
+        high: second.high / first.low,
+    })
 }
 
 /// How `second` stands to `first`.
 #[must_use]
 pub fn judge(first: &Measurement, second: &Measurement) -> Word {
-    let sign = match first.direction {
-        Direction::Higher => 1.0,
-        Direction::Lower => -1.0,
-        Direction::Neutral => return Word::NoVerdict,
+    let more_is_better = match first.direction {
+        Direction::Higher => true,
+        Direction::Lower => false,
+        Direction::Neutral => return Word::Undecided(Undecided::Neutral),
     };
     if first.spread != Spread::Interval || second.spread != Spread::Interval {
-        return Word::NoVerdict;
+        return Word::Undecided(Undecided::Range);
     }
-    if second.low > first.high {
-        if sign > 0.0 { Word::Better } else { Word::Worse }
-    } else if second.high < first.low {
-        if sign > 0.0 { Word::Worse } else { Word::Better }
-    } else {
-        Word::Tied
+    // By the ends and not by their ratio: an end may be zero.
+    let (more, less) = (second.low > first.high, second.high < first.low);
+    match (more, less) {
+        (false, false) => Word::Undecided(Undecided::Meet),
+        (true, _) if more_is_better => Word::Better,
+        (_, true) if !more_is_better => Word::Better,
+        _ => Word::Worse,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn measured(low: f64, high: f64, spread: Spread, direction: Direction) -> Measurement {
         Measurement {
@@ -78,13 +127,40 @@ mod tests {
             ((1.0, 2.0), (3.0, 4.0), Interval, Lower, Word::Worse),
             ((3.0, 4.0), (1.0, 2.0), Interval, Higher, Word::Worse),
             ((3.0, 4.0), (1.0, 2.0), Interval, Lower, Word::Better),
-            ((1.0, 2.0), (2.0, 4.0), Interval, Higher, Word::Tied),
-            ((1.0, 2.0), (3.0, 4.0), Interval, Neutral, Word::NoVerdict),
-            ((1.0, 2.0), (3.0, 4.0), Range, Higher, Word::NoVerdict),
+            ((1.0, 2.0), (2.0, 4.0), Interval, Higher, Word::Undecided(Undecided::Meet)),
+            ((1.0, 2.0), (3.0, 4.0), Interval, Neutral, Word::Undecided(Undecided::Neutral)),
+            ((1.0, 2.0), (3.0, 4.0), Range, Higher, Word::Undecided(Undecided::Range)),
         ] {
             let one = measured(first.0, first.1, Interval, direction);
             let other = measured(second.0, second.1, spread, direction);
             assert_eq!(judge(&one, &other), expected, "{first:?} {second:?} {spread:?} {direction:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_takes_time_is_fast() {
+        assert_eq!((Word::Better.text("1/s"), Word::Worse.text("ns")), ("faster", "slower"));
+        assert_eq!((Word::Better.text("bytes"), Word::Worse.text("ratio")), ("better", "worse"));
+        assert_eq!(Word::Undecided(Undecided::Meet).text("ns"), "undecided");
+    }
+
+    proptest! {
+        #[test]
+        fn a_direction_is_called_exactly_where_the_span_of_the_ratio_leaves_out_one(
+            first in (0.1_f64..10.0, 0.0_f64..1.0), second in (0.1_f64..10.0, 0.0_f64..1.0)
+        ) {
+            let of = |(low, width): (f64, f64)| measured(low, low + width, Spread::Interval, Direction::Higher);
+            let (one, other) = (of(first), of(second));
+            let span = unpaired_ratio(&one, &other).unwrap();
+            prop_assert!(span.low <= span.ratio && span.ratio <= span.high);
+            let expected = if span.low > 1.0 {
+                Word::Better
+            } else if span.high < 1.0 {
+                Word::Worse
+            } else {
+                Word::Undecided(Undecided::Meet)
+            };
+            prop_assert_eq!(judge(&one, &other), expected);
         }
     }
 }

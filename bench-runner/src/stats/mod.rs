@@ -20,7 +20,7 @@ pub use bootstrap::{
     BLOCKS_MIN, Bootstrap, BootstrapError, Centre, Method, RESAMPLES_MIN, Resampling, bootstrap,
 };
 pub use change::{ChangePoint, ChangeRules, change_points};
-pub use compare::{Word, judge};
+pub use compare::{Span, Undecided, Word, judge, unpaired_ratio};
 pub use digits::{significant, significant_like};
 pub use effect::minimal_detectable_ratio;
 pub use multiple::{benjamini_hochberg, holm};
