@@ -67,7 +67,8 @@ fn judged(root: &Path, more: &[&str]) -> (Claims, Option<i32>) {
     arguments.extend(more);
     let output = runner(root, &arguments);
     let said = String::from_utf8_lossy(&output.stderr);
-    (serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}")), output.status.code())
+    assert!(!output.stdout.is_empty(), "{said}");
+    (serde_json::from_slice(&output.stdout).unwrap(), output.status.code())
 }
 
 fn verdict(claims: &Claims) -> String {
