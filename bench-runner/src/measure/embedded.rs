@@ -7,7 +7,7 @@ use super::progress::Stage;
 use super::trial::{PERCENTILES, broken, empty, fact, invalidate, put};
 use crate::model::{Counts, Histogram, Status, Trial, Value};
 use crate::plan::EmbeddedPhase;
-use crate::target::memory::{forget_rss_peak, rss_bytes_peak};
+use crate::target::memory::forget_rss_peak;
 use crate::target::{DriverStart, RunningDriver, RunningTarget, Silence, cpu_time, locate, locate_client};
 use base64::Engine as _;
 use hdrhistogram::serialization::Deserializer;
@@ -102,9 +102,7 @@ fn served(
     let busy = told.result.cpu_ns as f64 / told.result.elapsed_ns.max(1) as f64;
     let mut trial = trial(bench, phase, &told, watched.pid, told.result.cpu_ns, busy);
     trial.process = Some(target.facts(bench.generator_cpus()));
-    let peak = rss_bytes_peak(target.pid) as f64;
-    put(&mut trial, "rss_bytes_peak", peak);
-    put(&mut trial, "rss_bytes_growth", peak - target.rss_bytes_start as f64);
+    // No peak of memory: such a server has a process per client, which share most of it.
     put(&mut trial, "generator_busy", busy);
     finish(bench, driver)?;
     Ok(trial)

@@ -17,3 +17,5 @@ pub use step::*;
 
 #[cfg(test)]
 mod build_test;
+#[cfg(test)]
+mod embedded_test;

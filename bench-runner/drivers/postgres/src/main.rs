@@ -1,2 +1,124 @@
-//! Drives postgres with a workload of `bench-runner`.
-fn main() {}
+//! Is PostgreSQL's client in a workload of `bench-runner`: the server is the runner's to start.
+
+use anyhow::Context as _;
+use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, SyncMode};
+use plumbkv_bench_driver::{Batch, Engine, Session, locked_version, main_loop};
+use postgres::{Client, Config, NoTls, Statement};
+use std::net::SocketAddr;
+
+const CREATE: &str = "CREATE TABLE records (key bytea PRIMARY KEY, value bytea NOT NULL)";
+const GET: &str = "SELECT value FROM records WHERE key = $1";
+const SET: &str = "INSERT INTO records (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[]) \
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+const SCAN: &str = "SELECT key, value FROM records WHERE key >= $1 ORDER BY key LIMIT $2";
+
+struct Postgres {
+    config: Config,
+    synchronous_commit: &'static str,
+    server_version: String,
+}
+
+impl Postgres {
+    fn connect(&self) -> anyhow::Result<Client> {
+        let mut client = self.config.connect(NoTls).context("cannot connect to PostgreSQL")?;
+        client.batch_execute(&format!("SET synchronous_commit = {}", self.synchronous_commit))?;
+        Ok(client)
+    }
+}
+
+impl Engine for Postgres {
+    const NAME: &'static str = "postgres-client";
+    type Session<'a> = Rows;
+
+    fn version() -> String {
+        locked_version(include_str!("../../../../Cargo.lock"), "postgres")
+    }
+
+    /// The location is `HOST:PORT` of a server that trusts the user `postgres`.
+    fn open(options: &EngineOptions) -> anyhow::Result<Self> {
+        let address: SocketAddr = options
+            .location
+            .parse()
+            .with_context(|| format!("the location must be HOST:PORT, not {:?}", options.location))?;
+        anyhow::ensure!(
+            options.cache_bytes.is_none(),
+            "the cache is the server's to choose, not its client's"
+        );
+        let mut config = Config::new();
+        config.host(&address.ip().to_string()).port(address.port()).user("postgres").dbname("postgres");
+        let synchronous_commit = match options.sync {
+            SyncMode::Never => "off",
+            SyncMode::Always => "on",
+        };
+        let mut postgres = Self { config, synchronous_commit, server_version: String::new() };
+        let mut client = postgres.connect()?;
+        postgres.server_version = client.query_one("SHOW server_version", &[])?.get(0);
+        client.batch_execute(CREATE)?;
+        Ok(postgres)
+    }
+
+    fn settings(&self) -> Vec<EngineSetting> {
+        let setting = |key: &str, value: &str| EngineSetting { key: key.to_owned(), value: value.to_owned() };
+        vec![
+            setting("server_version", &self.server_version),
+            setting("synchronous_commit", self.synchronous_commit),
+        ]
+    }
+
+    fn session(&self) -> anyhow::Result<Rows> {
+        let mut client = self.connect()?;
+        let (get, set, scan) = (client.prepare(GET)?, client.prepare(SET)?, client.prepare(SCAN)?);
+        Ok(Rows { client, get, set, scan })
+    }
+
+    fn flush(&self) -> anyhow::Result<()> {
+        let mut client = self.connect()?;
+        // Without it the first reads would mark rows as committed, which writes pages.
+        client.batch_execute("VACUUM (ANALYZE) records")?;
+        client.batch_execute("CHECKPOINT")?;
+        Ok(())
+    }
+
+    fn close(self) -> anyhow::Result<()> {
+        self.connect()?.batch_execute("DROP TABLE records")?;
+        Ok(())
+    }
+}
+
+/// A connection with its prepared statements.
+struct Rows {
+    client: Client,
+    get: Statement,
+    set: Statement,
+    scan: Statement,
+}
+
+impl Session for Rows {
+    fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> anyhow::Result<bool> {
+        let row = self.client.query_opt(&self.get, &[&key])?;
+        if let Some(row) = &row {
+            found(row.try_get(0)?);
+        }
+        Ok(row.is_some())
+    }
+
+    fn write(&mut self, batch: &Batch) -> anyhow::Result<()> {
+        let (keys, values): (Vec<&[u8]>, Vec<&[u8]>) = batch.records().unzip();
+        self.client.execute(&self.set, &[&keys, &values])?;
+        Ok(())
+    }
+
+    fn scan(&mut self, from: &[u8], limit: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
+        for row in self.client.query(&self.scan, &[&from, &i64::from(limit)])? {
+            each(row.try_get(0)?, row.try_get(1)?);
+        }
+        Ok(())
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    main_loop::<Postgres>()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! Is a driver program measured as it says, and found out when it lies, dies or falls silent? With drivers that are
+//! scripts: real processes, whose engines are whatever the test wants. The real engines have tests of their own.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
+
+use base64::Engine as _;
+use bench_runner::measure::Lab;
+use bench_runner::model::{Axes, Mode, Placement, Status, Trial};
+use bench_runner::plan::{CellKey, EmbeddedPhase, Step, Work};
+use bench_runner::target::{Catalogue, Setup};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Records, SyncMode, Until, ValueKind};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const CATALOGUE: &str = r#"
+    [target.engine]
+    title = "engine"
+    role = "rival"
+    transport = "in_process"
+    durability = "durable"
+    binary = "ENGINE"
+    args = []
+    version = { args = ["--version"], after = "engine " }
+    allocator = { after = "allocator=" }
+"#;
+
+const READY: &str = r#"{"type":"ready","engine":"engine","version":"1.2","allocator":"libc","settings":[{"key":"cache","value":"0"}]}"#;
+
+/// A histogram of a thousand gets of 2 µs.
+fn histogram() -> String {
+    let mut histogram = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3).unwrap();
+    histogram.record_n(2_000, 1_000).unwrap();
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// The lines of a phase of a thousand gets in 2 ms, `misses` of them in vain.
+fn result(phase: usize, misses: u64) -> String {
+    serde_json::json!({
+        "type": "phase", "phase": phase, "operations": 1_000, "hits": 1_000 - misses, "misses": misses, "errors": 0,
+        "first_error": (misses > 0).then_some("key:000000000003 is not there"), "elapsed_ns": 2_000_000,
+        "cpu_ns": 2_000_000, "rss_bytes_start": 1_000_000, "rss_bytes_peak": 9_000_000, "disk_bytes": 4_096,
+        "read_bytes": 5_000, "written_bytes": 0,
+        "histograms": [{
+            "operation": "get", "hdr_v2_deflate_base64": histogram(), "low_ns": 1, "high_ns": 60_000_000_000_u64,
+            "digits": 3, "count": 1_000, "clipped": 0, "sum_ns": 2_000_000,
+        }],
+    })
+    .to_string()
+}
+
+/// Says `lines`, waiting for a line after each that is `waiting`, then does `last`.
+fn script(lines: &[String], last: &str) -> String {
+    let mut script = "read workload\n".to_owned();
+    for line in lines {
+        script.push_str(&format!("echo '{line}'\n"));
+        if line.contains("waiting") {
+            script.push_str("read go\n");
+        }
+    }
+    script + last + "\n"
+}
+
+fn waiting(phase: usize) -> String {
+    format!(r#"{{"type":"waiting","phase":{phase}}}"#)
+}
+
+fn lines(loaded: u64, read: u64) -> Vec<String> {
+    let done = r#"{"type":"done"}"#.to_owned();
+    vec![READY.to_owned(), waiting(0), result(0, loaded), waiting(1), result(1, read), waiting(2), done]
+}
+
+fn measured(script: &str, timeout_s: f64) -> Trial {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("engine");
+    std::fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let text = CATALOGUE.replace("ENGINE", program.to_str().unwrap());
+    let catalogue = Catalogue::parse("targets.toml", &text).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
+    let setup = Setup::new(root, folder.path().to_owned(), "/nowhere/plumbkv".into());
+    let lab = Lab::new(catalogue, setup, Arc::new(AtomicBool::new(false)));
+    let cell = CellKey { key: "cell".to_owned(), label: "cell".to_owned(), axes: Axes::default() };
+    let until = Until { seconds: 0.1, operations: 1_000 };
+    let phase = EmbeddedPhase {
+        cell,
+        cache_bytes: Some(0),
+        sync: SyncMode::Never,
+        records: Records { count: 1_000, value_bytes: 100, values: ValueKind::Incompressible },
+        before: vec![Phase::Load { order: Order::Random, batch: 100 }],
+        measured: Phase::ReadRandom { distribution: Distribution::Uniform, threads: 1, until },
+        timeout_s,
+    };
+    let step = Step {
+        position: 3,
+        scenario: "test".to_owned(),
+        target: "engine".to_owned(),
+        mode: Mode::Native,
+        placement: Placement::Apart,
+        trial: 1,
+        seed: 42,
+        cap_bytes: None,
+        memory_limit_bytes: None,
+        variant: None,
+        work: Work::Embedded { phase },
+    };
+    let mut trials = lab.run_step(&step, &mut |_| {}).trials;
+    // The store's folder goes with the driver.
+    let left = std::fs::read_dir(folder.path()).unwrap().flatten().count();
+    assert_eq!((trials.len(), left), (1, 1), "one trial, and nothing but the script left");
+    trials.remove(0).1
+}
+
+fn value(trial: &Trial, metric: &str) -> f64 {
+    trial.values.iter().find(|value| value.metric == metric).map_or(f64::NAN, |value| value.value)
+}
+
+#[test]
+fn what_a_driver_says_becomes_the_trial() {
+    let trial = measured(&script(&lines(0, 0), ""), 60.0);
+    assert_eq!((trial.status, trial.reason.as_deref()), (Status::Ok, None));
+    assert_eq!((trial.counts.operations, trial.counts.hits, trial.counts.misses), (1_000, 1_000, 0));
+    assert!((value(&trial, "ops_per_second") - 500_000.0).abs() < 1e-6);
+    assert!((value(&trial, "latency_ns_p50") - 2_000.0).abs() < 2.0);
+    assert!((value(&trial, "latency_ns_mean") - 2_000.0).abs() < 1e-9);
+    assert!((value(&trial, "rss_bytes_peak") - 9e6).abs() < 1e-9);
+    assert!((value(&trial, "read_bytes_per_op") - 5.0).abs() < 1e-9);
+    assert_eq!(trial.histograms[0].count, 1_000);
+    assert_eq!(trial.facts["engine"], "engine 1.2");
+    assert_eq!(trial.facts["engine_settings"], serde_json::json!(["cache=0"]));
+    assert!(trial.process.unwrap().binary_sha256.len() == 64 && trial.os.is_some());
+}
+
+#[test]
+fn a_miss_makes_the_trial_invalid_while_measuring_and_before() {
+    let trial = measured(&script(&lines(0, 2), ""), 60.0);
+    assert_eq!(trial.status, Status::Invalid);
+    let reason = trial.reason.unwrap();
+    assert!(
+        reason.contains("2 misses in 1000") && reason.contains("key:000000000003 is not there"),
+        "{reason}"
+    );
+    let trial = measured(&script(&lines(1, 0), ""), 60.0);
+    assert_eq!(trial.status, Status::Invalid);
+    assert!(trial.reason.unwrap().starts_with("while loading: "));
+}
+
+#[test]
+fn a_driver_that_dies_fails_with_its_last_words() {
+    let trial = measured(&script(&lines(0, 0)[..4], "echo 'engine driver: disk full' >&2\nexit 1"), 60.0);
+    assert_eq!(trial.status, Status::Failed);
+    let reason = trial.reason.unwrap();
+    assert_eq!(reason, "the driver gave up while measuring: engine driver: disk full");
+}
+
+#[test]
+fn a_driver_that_falls_silent_is_a_timeout() {
+    let trial = measured(&script(&lines(0, 0)[..4], "exec sleep 600"), 0.3);
+    assert_eq!(trial.status, Status::Timeout);
+    assert!(trial.reason.unwrap().ends_with("while measuring"));
+}
+
+#[test]
+fn a_driver_that_speaks_out_of_turn_fails() {
+    let trial = measured(&script(&[READY.to_owned(), waiting(1)], ""), 60.0);
+    assert_eq!(trial.status, Status::Failed);
+    assert_eq!(trial.reason.unwrap(), "the driver said `waiting` out of turn");
+}
+
+#[test]
+fn a_histogram_that_does_not_hold_its_count_is_invalid() {
+    let all: Vec<String> =
+        lines(0, 0).iter().map(|line| line.replace("\"count\":1000", "\"count\":999")).collect();
+    let trial = measured(&script(&all, ""), 60.0);
+    assert_eq!(trial.status, Status::Invalid);
+    assert!(trial.reason.unwrap().contains("histogram of get cannot be read"));
+}
