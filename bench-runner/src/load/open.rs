@@ -81,7 +81,7 @@ impl Queue {
                     connection.send_rest(poller, ready.token)?;
                 }
                 if ready.readable {
-                    let answered = worker.receive(connection)?;
+                    let (answered, _) = worker.receive(connection)?;
                     self.choice.release(ready.token, answered);
                 }
             }

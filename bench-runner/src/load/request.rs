@@ -147,7 +147,9 @@ impl<'a> Writer<'a> {
     fn new(workload: &'a Workload) -> Self {
         let (prefix, expiry_ms) = (workload.key_prefix.as_slice(), workload.expiry_ms);
         match &workload.protocol {
-            Protocol::Resp2 | Protocol::Resp3 => Self::Resp(resp::Writer::new(prefix, expiry_ms)),
+            Protocol::Resp2 | Protocol::Resp3 => {
+                Self::Resp(resp::Writer::new(prefix, expiry_ms, workload.length.longest()))
+            }
             Protocol::Memcached => Self::Memcached(memcached::Writer::new(prefix, expiry_ms)),
             Protocol::Http(target) => Self::Http(target),
         }

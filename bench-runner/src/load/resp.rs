@@ -5,20 +5,56 @@ use super::request::{Asked, write_decimal};
 use super::values::{KEY_BYTES, Values, write_key};
 use crate::plan::Operation;
 use plumbkv_resp::{Limits, Parsed, Scalar, peek_scalar};
+use std::ops::Range;
 
-/// Writes requests. What all requests of an operation begin with is written once.
+/// Writes requests: each is a copy of its operation's template, in which the key and the value are written over.
 #[derive(Debug)]
 pub struct Writer {
+    set: Template,
+    get: Template,
+    del: Template,
+    /// Set for values of lengths other than the template's: what comes before the length, and after the value.
     set_head: Vec<u8>,
-    get_head: Vec<u8>,
-    del_head: Vec<u8>,
     after_value: Vec<u8>,
 }
 
+/// Longest value that a template holds.
+const TEMPLATE_VALUE_BYTES_MAX: u32 = 4_096;
+
+/// A whole request of key number 0.
+#[derive(Debug)]
+struct Template {
+    bytes: Vec<u8>,
+    key_at: usize,
+    /// Where its value is; empty where it has none.
+    value: Range<usize>,
+}
+
+impl Template {
+    fn of(head: &[u8], after_key: &[u8], value_bytes: usize, after_value: &[u8]) -> Self {
+        let bytes = [head, &[0; KEY_BYTES], after_key, &vec![0; value_bytes], after_value].concat();
+        let start = head.len() + KEY_BYTES + after_key.len();
+        Self { bytes, key_at: head.len(), value: start..start + value_bytes }
+    }
+
+    #[inline]
+    fn write(&self, index: u64, values: &Values, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.bytes);
+        let request = &mut out[start..];
+        if let Some(key) = request[self.key_at..].first_chunk_mut() {
+            write_key(index, key);
+        }
+        if !self.value.is_empty() {
+            values.write(index, &mut request[self.value.clone()]);
+        }
+    }
+}
+
 impl Writer {
-    /// For keys that begin with `prefix`, and values that live so long.
+    /// For keys that begin with `prefix`, and values that live so long and mostly have `usual_length`.
     #[must_use]
-    pub fn new(prefix: &[u8], expiry_ms: Option<u64>) -> Self {
+    pub fn new(prefix: &[u8], expiry_ms: Option<u64>, usual_length: u32) -> Self {
         let head = |arguments: u32, name: &str| {
             let key_bytes = prefix.len() + KEY_BYTES;
             let mut head = format!("*{arguments}\r\n$3\r\n{name}\r\n${key_bytes}\r\n").into_bytes();
@@ -30,10 +66,15 @@ impl Writer {
             let ms = ms.to_string();
             after_value.extend_from_slice(format!("$2\r\nPX\r\n${}\r\n{ms}\r\n", ms.len()).as_bytes());
         }
+        // A long value costs more to copy twice than a short head costs to put together.
+        let usual_length = if usual_length <= TEMPLATE_VALUE_BYTES_MAX { usual_length } else { 0 };
+        let set_head = head(if expiry_ms.is_some() { 5 } else { 3 }, "SET");
+        let after_key = format!("\r\n${usual_length}\r\n");
         Self {
-            set_head: head(if expiry_ms.is_some() { 5 } else { 3 }, "SET"),
-            get_head: head(2, "GET"),
-            del_head: head(2, "DEL"),
+            set: Template::of(&set_head, after_key.as_bytes(), usual_length as usize, &after_value),
+            get: Template::of(&head(2, "GET"), b"\r\n", 0, b""),
+            del: Template::of(&head(2, "DEL"), b"\r\n", 0, b""),
+            set_head,
             after_value,
         }
     }
@@ -41,24 +82,26 @@ impl Writer {
     /// Appends one request to `out`.
     #[inline]
     pub fn write(&self, operation: Operation, index: u64, length: u32, values: &Values, out: &mut Vec<u8>) {
+        match operation {
+            Operation::Get => self.get.write(index, values, out),
+            Operation::Del => self.del.write(index, values, out),
+            Operation::Set if length as usize == self.set.value.len() => self.set.write(index, values, out),
+            Operation::Set => self.write_set(index, length, values, out),
+        }
+    }
+
+    fn write_set(&self, index: u64, length: u32, values: &Values, out: &mut Vec<u8>) {
         let mut key = [0; KEY_BYTES];
         write_key(index, &mut key);
-        out.extend_from_slice(match operation {
-            Operation::Set => &self.set_head,
-            Operation::Get => &self.get_head,
-            Operation::Del => &self.del_head,
-        });
+        out.extend_from_slice(&self.set_head);
         out.extend_from_slice(&key);
+        out.extend_from_slice(b"\r\n$");
+        write_decimal(length, out);
         out.extend_from_slice(b"\r\n");
-        if operation == Operation::Set {
-            out.push(b'$');
-            write_decimal(length, out);
-            out.extend_from_slice(b"\r\n");
-            let start = out.len();
-            out.resize(start + length as usize, 0);
-            values.write(index, &mut out[start..]);
-            out.extend_from_slice(&self.after_value);
-        }
+        let start = out.len();
+        out.resize(start + length as usize, 0);
+        values.write(index, &mut out[start..]);
+        out.extend_from_slice(&self.after_value);
     }
 }
 
@@ -219,11 +262,14 @@ mod tests {
                 (None, Operation::Get, vec![b"GET", key]),
                 (None, Operation::Del, vec![b"DEL", key]),
             ] {
-                let writer = Writer::new(prefix.as_bytes(), expiry_ms);
-                let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-                writer.write(operation, 42, 64, &values, &mut ours);
-                plumbkv_resp::compose(&expected, &mut theirs);
-                assert_eq!(ours, theirs);
+                // From the template, and put together for another length.
+                for usual_length in [64, 0, 65] {
+                    let writer = Writer::new(prefix.as_bytes(), expiry_ms, usual_length);
+                    let (mut ours, mut theirs) = (b"before".to_vec(), b"before".to_vec());
+                    writer.write(operation, 42, 64, &values, &mut ours);
+                    plumbkv_resp::compose(&expected, &mut theirs);
+                    assert_eq!(ours, theirs);
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use super::generator::{LONG_NS, Pace, Shard, Stretch, thread_cpu_ns};
 use super::poller::{Events, Poller};
 use super::recorder::{Recorder, Times};
 use super::reply::{Answer, judge};
-use super::request::{Source, Workload};
+use super::request::{Asked, Source, Workload};
 use super::values::Values;
 use crate::plan::Operation;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,6 +97,46 @@ impl Part {
     }
 }
 
+/// Replies of one read that were judged.
+#[derive(Debug, Default)]
+struct Tally {
+    /// By operation.
+    answered: [u64; 3],
+    /// Reads among them that did not find their value, or found something else.
+    without_hit: u64,
+}
+
+impl Part {
+    /// Counts an answer that is not simply right. How many bytes it took.
+    #[cold]
+    fn note(&mut self, asked: &Asked, answer: Answer, workload: &Workload, tally: &mut Tally) -> usize {
+        tally.without_hit += u64::from(asked.operation == Operation::Get);
+        let recorder = &mut self.recorder;
+        match answer {
+            Answer::Refused(consumed, text) if workload.refusals_are_right => {
+                recorder.refusals += 1;
+                recorder.first_refusal.get_or_insert(text);
+                consumed
+            }
+            Answer::Refused(consumed, text) => {
+                recorder.error(|| format!("SET of key {} was refused: {text}", asked.index));
+                consumed
+            }
+            Answer::Missed(consumed) => {
+                recorder.counts.misses += 1;
+                recorder.error(|| format!("GET of key {} found nothing, though it was loaded", asked.index));
+                consumed
+            }
+            Answer::Wrong(consumed, text) => {
+                recorder.error(|| text);
+                consumed
+            }
+            Answer::Right(consumed) => consumed,
+            Answer::Incomplete | Answer::Broken(_) => 0,
+        }
+    }
+}
+
 /// Large enough for the replies of a deep pipeline, small enough to stay in the second-level cache.
 const INPUT_BYTES: usize = 128 * 1024;
 
@@ -138,7 +178,8 @@ impl Worker<'_> {
     fn drive_closed(&mut self, shard: &mut Shard) -> Result<(), String> {
         let Shard { poller, connections, .. } = shard;
         for (token, connection) in connections.iter_mut().enumerate() {
-            self.send_batch(connection, poller, token)?;
+            let now = self.now_ns();
+            self.send_batch(connection, poller, token, now)?;
         }
         let mut events = Events::default();
         while self.in_flight > 0 {
@@ -148,8 +189,12 @@ impl Worker<'_> {
                 if ready.writable && connection.is_blocked() {
                     connection.send_rest(poller, ready.token)?;
                 }
-                if ready.readable && self.receive(connection)? > 0 && connection.pending.is_empty() {
-                    self.send_batch(connection, poller, ready.token)?;
+                if !ready.readable {
+                    continue;
+                }
+                let (answered, now) = self.receive(connection)?;
+                if answered > 0 && connection.pending.is_empty() {
+                    self.send_batch(connection, poller, ready.token, now)?;
                 }
             }
             let now = self.now_ns();
@@ -160,22 +205,23 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Reads and judges all that a connection has to say. How many replies that were.
-    pub(super) fn receive(&mut self, connection: &mut Connection) -> Result<usize, String> {
+    /// Reads and judges all that a connection has to say. How many replies that were, and when they came.
+    pub(super) fn receive(&mut self, connection: &mut Connection) -> Result<(usize, u64), String> {
         let before = connection.pending.len();
         let mut input = std::mem::take(&mut self.input);
         let outcome = self.receive_into(connection, &mut input);
         self.input = input;
-        outcome?;
+        let now = outcome?;
         if connection.pending.is_empty() && !connection.partial.is_empty() {
             return Err("the target sent more replies than it was asked for".to_owned());
         }
-        Ok(before - connection.pending.len())
+        Ok((before - connection.pending.len(), now))
     }
 
-    fn receive_into(&mut self, connection: &mut Connection, input: &mut [u8]) -> Result<(), String> {
+    fn receive_into(&mut self, connection: &mut Connection, input: &mut [u8]) -> Result<u64, String> {
+        let mut now = 0;
         while let Some((count, is_all)) = connection.read(input)? {
-            let now = self.now_ns();
+            now = self.now_ns();
             if connection.partial.is_empty() {
                 let used = self.judge_all(connection, &input[..count], now)?;
                 connection.partial.extend_from_slice(&input[used..count]);
@@ -191,58 +237,59 @@ impl Worker<'_> {
                 break;
             }
         }
-        Ok(())
+        Ok(now)
     }
 
     /// Judges the replies in `bytes` and returns how many bytes of it they took.
     fn judge_all(&mut self, connection: &mut Connection, bytes: &[u8], now: u64) -> Result<usize, String> {
         let mut used = 0;
-        while let Some(asked) = connection.pending.front().copied() {
-            let recorder = &mut self.part.recorder;
-            match judge(&bytes[used..], &asked, self.values, self.workload) {
-                Answer::Right(consumed) => {
-                    used += consumed;
-                    recorder.counts.hits += u64::from(asked.operation == Operation::Get);
-                }
-                Answer::Refused(consumed, text) if self.workload.refusals_are_right => {
-                    used += consumed;
-                    recorder.refusals += 1;
-                    recorder.first_refusal.get_or_insert(text);
-                }
-                Answer::Refused(consumed, text) => {
-                    used += consumed;
-                    recorder.error(|| format!("SET of key {} was refused: {text}", asked.index));
-                }
-                Answer::Missed(consumed) => {
-                    used += consumed;
-                    recorder.counts.misses += 1;
-                    recorder
-                        .error(|| format!("GET of key {} found nothing, though it was loaded", asked.index));
-                }
-                Answer::Wrong(consumed, text) => {
-                    used += consumed;
-                    recorder.error(|| text);
-                }
-                Answer::Broken(text) => return Err(text),
+        let mut broken = None;
+        // What came in one read has come at one time: right answers are counted here and recorded together.
+        let (mut judged, mut tally) = (0, Tally::default());
+        // Sent one after the other, they lie in one piece, or in two where the queue wraps round.
+        let (one, other) = connection.pending.as_slices();
+        for asked in one.iter().chain(other) {
+            match judge(&bytes[used..], asked, self.values, self.workload) {
+                Answer::Right(consumed) => used += consumed,
                 Answer::Incomplete => break,
+                Answer::Broken(text) => {
+                    broken = Some(text);
+                    break;
+                }
+                answer => used += self.part.note(asked, answer, self.workload, &mut tally),
             }
-            connection.pending.pop_front();
-            let began =
-                if self.open { connection.starts.pop_front().unwrap_or(now) } else { connection.sent_ns };
-            self.part.recorder.record(asked.operation, now.saturating_sub(began), now);
-            self.in_flight -= 1;
+            tally.answered[asked.operation as usize] += 1;
+            if self.open {
+                let began = connection.starts.pop_front().unwrap_or(now);
+                self.part.recorder.record(asked.operation, now.saturating_sub(began), now);
+            }
+            judged += 1;
+        }
+        connection.pending.drain(..judged);
+        self.in_flight -= judged as u64;
+        if judged > 0 {
             self.part.last_reply_ns = now;
         }
-        Ok(used)
+        for operation in [Operation::Set, Operation::Get, Operation::Del] {
+            let count = tally.answered[operation as usize];
+            if count > 0 && !self.open {
+                let ns = now.saturating_sub(connection.sent_ns);
+                self.part.recorder.record_many(operation, ns, now, count);
+            }
+        }
+        self.part.recorder.counts.hits += tally.answered[Operation::Get as usize] - tally.without_hit;
+        broken.map_or(Ok(used), Err)
     }
 
+    /// Sends the next requests of a connection. Their response time counts from `now`, before they are written,
+    /// so that one look at the clock serves for the last replies and for these requests.
     fn send_batch(
         &mut self,
         connection: &mut Connection,
         poller: &Poller,
         token: usize,
+        now: u64,
     ) -> Result<(), String> {
-        let now = self.now_ns();
         let done = self.part.recorder.counts.operations;
         self.stopping |= now >= self.stretch.min_ns && done >= self.stretch.min_operations;
         if self.stopping {
@@ -253,29 +300,28 @@ impl Worker<'_> {
         if count == 0 {
             return Ok(());
         }
-        self.pace();
+        connection.sent_ns = self.pace(now);
         self.output.clear();
         for _ in 0..count {
             connection.pending.push_back(self.source.ask(now, &mut self.output));
         }
         self.part.sent += count;
         self.in_flight += count;
-        connection.sent_ns = self.now_ns();
         connection.send(&self.output, poller, token)
     }
 
-    /// Waits until the next request is due. Spins: a sleep is far longer than the time between two requests,
-    /// and would send them in bursts that a server answers more cheaply.
-    fn pace(&mut self) {
-        let Some(per_second) = self.per_second else { return };
+    /// Waits until the next request is due; the time it then is. Spins: a sleep is far longer than the time
+    /// between two requests, and would send them in bursts that a server answers more cheaply.
+    fn pace(&mut self, mut now: u64) -> u64 {
+        let Some(per_second) = self.per_second else { return now };
         let due_ns = (self.part.sent as f64 / per_second * 1e9) as u64;
-        let began = self.now_ns();
-        let mut now = began;
+        let began = now;
         while now < due_ns {
             std::hint::spin_loop();
             now = self.now_ns();
         }
         self.part.spun_ns += now - began;
+        now
     }
 }
 
