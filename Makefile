@@ -16,7 +16,7 @@ DRIVERS := $(addprefix -p plumbkv-driver-,redb fjall sqlite postgres)
 PROFILE ?= quick
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site crosscheck site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site crosscheck generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -68,6 +68,9 @@ test-site: setup ## Unit tests, build and browser tests of the site
 
 crosscheck: build ## Compare our load generator with redis-benchmark on the same cells
 	@.ci/crosscheck $(RUNNER) $(SERVER)
+
+generator: build ## What our load generator costs per request, beside redis-benchmark's
+	@.ci/generator $(RUNNER)
 
 site: setup ## Build the site from results/ into website/build
 	@cd website && npm run --silent build
