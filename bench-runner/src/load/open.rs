@@ -9,15 +9,11 @@ use super::connection::Connection;
 use super::generator::{Shard, share};
 use super::poller::{Events, Poller};
 use super::recorder::Times;
-use super::worker::{LOOK_UP, Turn, Worker, wait};
+use super::worker::{LOOK_UP, Turn, Worker, sleepable, wait};
 use std::collections::VecDeque;
-use std::time::Duration;
 
 /// Most requests under way on one connection: more would only move the queue from here to the socket.
 const DEEPEST: u64 = 64;
-
-/// The kernel ends a sleep this much too late at times (timer slack and waking up), ns: the rest is spun.
-const SPIN_NS: u64 = 120_000;
 
 pub(super) fn drive(
     worker: &mut Worker<'_>,
@@ -68,13 +64,21 @@ impl Queue {
             let had_waited = self.waiting.len();
             let more = self.fall_due(worker, now);
             self.hand_out(worker, connections, had_waited);
-            let sent = !self.touched.is_empty();
+            if !self.touched.is_empty() {
+                worker.works();
+            }
             self.send(worker, connections, poller)?;
             if !more && worker.in_flight == 0 && self.waiting.is_empty() {
                 return Ok(());
             }
-            let timeout = if more { self.pause(worker.now_ns()) } else { LOOK_UP };
+            let gap_ns = self.arrivals.next_ns().saturating_sub(worker.now_ns());
+            let timeout = if more { sleepable(gap_ns) } else { LOOK_UP };
             wait(poller, &mut events, timeout)?;
+            if timeout.is_zero() && events.is_empty() {
+                worker.spins();
+            } else {
+                worker.works();
+            }
             for ready in events.iter() {
                 let Some(connection) = connections.get_mut(ready.token) else { continue };
                 if ready.writable && connection.is_blocked() {
@@ -85,11 +89,8 @@ impl Queue {
                     self.choice.release(ready.token, answered);
                 }
             }
-            let after = worker.now_ns();
-            if timeout.is_zero() && events.is_empty() && !sent {
-                worker.part.spun_ns += after - now;
-            }
-            if worker.must_end(after) {
+            let now = worker.now_ns();
+            if worker.must_end(now) {
                 return Ok(());
             }
         }
@@ -159,12 +160,6 @@ impl Queue {
             }
         }
         Ok(())
-    }
-
-    /// How long nothing can be due; nothing, where that is too short to sleep.
-    fn pause(&self, now: u64) -> Duration {
-        let gap = self.arrivals.next_ns().saturating_sub(now);
-        Duration::from_nanos(gap.saturating_sub(SPIN_NS)).min(LOOK_UP)
     }
 }
 

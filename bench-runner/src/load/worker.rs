@@ -11,6 +11,7 @@ use super::reply::{Answer, judge};
 use super::request::{Asked, Source, Workload};
 use super::values::Values;
 use crate::plan::Operation;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,7 @@ pub(super) struct Part {
     pub(super) lost: Option<String>,
     pub(super) cpu_ns: u64,
     pub(super) busy: f64,
-    /// Time spent looking at the clock and at sockets that had nothing to say, ns.
+    /// CPU time spent looking at the clock and at sockets that had nothing to say, ns.
     pub(super) spun_ns: u64,
     /// Open loop: end of the schedule, requests due, skipped, most in flight, and how late they were sent.
     pub(super) schedule_ns: u64,
@@ -80,6 +81,7 @@ impl Part {
             open,
             stopping: false,
             in_flight: 0,
+            spins_since: None,
             input: vec![0; INPUT_BYTES],
             output: Vec::new(),
             part,
@@ -88,6 +90,7 @@ impl Part {
             Pace::Closed | Pace::Held(_) => worker.drive_closed(shard),
             Pace::Open(open) => super::open::drive(&mut worker, shard, &open, turn),
         };
+        worker.works();
         let mut part = worker.part;
         part.lost = driven.err();
         part.cpu_ns = thread_cpu_ns().saturating_sub(cpu_before);
@@ -157,6 +160,8 @@ pub(super) struct Worker<'a> {
     open: bool,
     stopping: bool,
     pub(super) in_flight: u64,
+    /// CPU time of this thread when it began to spin, while it does.
+    spins_since: Option<u64>,
     input: Vec<u8>,
     output: Vec<u8>,
     pub(super) part: Part,
@@ -177,13 +182,20 @@ impl Worker<'_> {
 
     fn drive_closed(&mut self, shard: &mut Shard) -> Result<(), String> {
         let Shard { poller, connections, .. } = shard;
-        for (token, connection) in connections.iter_mut().enumerate() {
-            let now = self.now_ns();
-            self.send_batch(connection, poller, token, now)?;
-        }
+        // Connections whose turn to send has not come; without a rate to hold, it has always come.
+        let mut held: VecDeque<usize> = (0..connections.len()).collect();
         let mut events = Events::default();
-        while self.in_flight > 0 {
-            wait(poller, &mut events, LOOK_UP)?;
+        loop {
+            let timeout = self.send_due(&mut held, connections, poller)?;
+            if self.in_flight == 0 && held.is_empty() {
+                break;
+            }
+            wait(poller, &mut events, timeout)?;
+            if timeout.is_zero() && events.is_empty() {
+                self.spins();
+            } else {
+                self.works();
+            }
             for ready in events.iter() {
                 let Some(connection) = connections.get_mut(ready.token) else { continue };
                 if ready.writable && connection.is_blocked() {
@@ -193,8 +205,12 @@ impl Worker<'_> {
                     continue;
                 }
                 let (answered, now) = self.receive(connection)?;
-                if answered > 0 && connection.pending.is_empty() {
-                    self.send_batch(connection, poller, ready.token, now)?;
+                if answered == 0 || !connection.pending.is_empty() {
+                    continue;
+                }
+                match self.per_second {
+                    None => self.send_batch(connection, poller, ready.token, now)?,
+                    Some(_) => held.push_back(ready.token),
                 }
             }
             let now = self.now_ns();
@@ -203,6 +219,39 @@ impl Worker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Lets those of the held connections send whose turn has come. How long none will.
+    fn send_due(
+        &mut self,
+        held: &mut VecDeque<usize>,
+        connections: &mut [Connection],
+        poller: &Poller,
+    ) -> Result<Duration, String> {
+        while let Some(token) = held.front().copied() {
+            let now = self.now_ns();
+            let due_ns = self.per_second.map_or(0.0, |rate| self.part.sent as f64 / rate * 1e9) as u64;
+            if now < due_ns && now < self.stretch.min_ns {
+                return Ok(sleepable(due_ns - now));
+            }
+            held.pop_front();
+            if let Some(connection) = connections.get_mut(token) {
+                self.send_batch(connection, poller, token, now)?;
+            }
+        }
+        Ok(LOOK_UP)
+    }
+
+    /// From here on it only looks whether there is something to do.
+    pub(super) fn spins(&mut self) {
+        self.spins_since.get_or_insert_with(thread_cpu_ns);
+    }
+
+    /// There is something to do.
+    pub(super) fn works(&mut self) {
+        if let Some(since) = self.spins_since.take() {
+            self.part.spun_ns += thread_cpu_ns().saturating_sub(since);
+        }
     }
 
     /// Reads and judges all that a connection has to say. How many replies that were, and when they came.
@@ -300,7 +349,7 @@ impl Worker<'_> {
         if count == 0 {
             return Ok(());
         }
-        connection.sent_ns = self.pace(now);
+        connection.sent_ns = now;
         self.output.clear();
         for _ in 0..count {
             connection.pending.push_back(self.source.ask(now, &mut self.output));
@@ -309,20 +358,14 @@ impl Worker<'_> {
         self.in_flight += count;
         connection.send(&self.output, poller, token)
     }
+}
 
-    /// Waits until the next request is due; the time it then is. Spins: a sleep is far longer than the time
-    /// between two requests, and would send them in bursts that a server answers more cheaply.
-    fn pace(&mut self, mut now: u64) -> u64 {
-        let Some(per_second) = self.per_second else { return now };
-        let due_ns = (self.part.sent as f64 / per_second * 1e9) as u64;
-        let began = now;
-        while now < due_ns {
-            std::hint::spin_loop();
-            now = self.now_ns();
-        }
-        self.part.spun_ns += now - began;
-        now
-    }
+/// The kernel ends a sleep this much too late at times (timer slack and waking up), ns: the rest is spun.
+const SPIN_NS: u64 = 120_000;
+
+/// How much of the time until something is due can be slept.
+pub(super) fn sleepable(gap_ns: u64) -> Duration {
+    Duration::from_nanos(gap_ns.saturating_sub(SPIN_NS)).min(LOOK_UP)
 }
 
 pub(super) fn wait(poller: &Poller, events: &mut Events, timeout: Duration) -> Result<(), String> {
