@@ -139,9 +139,9 @@ pub(super) fn best_split(values: &[f64]) -> Option<(usize, f64)> {
     for tau in 1..count {
         left += sums[tau - 1][tau - 1];
         let (mut cross, mut right) = (0.0, 0.0);
-        for end in tau..count {
-            cross += sums[end][tau];
-            right += sums[end][end] - sums[end][tau];
+        for (end, row) in sums.iter().enumerate().skip(tau) {
+            cross += row[tau];
+            right += row[end] - row[tau];
             let (n, m) = (tau as f64, (end + 1 - tau) as f64);
             let within = |sum: f64, own: f64, others: f64| {
                 if own > 1.0 { 2.0 * others / (n + m) / (own - 1.0) * sum } else { 0.0 }

@@ -14,7 +14,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 #[must_use]
 pub fn minimal_detectable_ratio(block_sd: f64, blocks: u32, alpha: f64, power: f64) -> Option<f64> {
     let shares = [alpha, power].iter().all(|share| *share > 0.0 && *share < 1.0);
-    if !shares || !(block_sd >= 0.0 && block_sd.is_finite()) {
+    if !shares || block_sd < 0.0 || !block_sd.is_finite() {
         return None;
     }
     let needed = sign_test_threshold(blocks, alpha)?;
