@@ -14,15 +14,15 @@ const TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 };
 
-/** Serves the build; resolves to its address and a way to stop. */
-export function serveBuild(): Promise<{url: string; stop: () => Promise<void>}> {
-  if (!existsSync(path.join(BUILD_DIR, 'index.html'))) {
-    throw new Error(`${BUILD_DIR} holds no built site; run 'npm run build' first`);
+/** Serves a build; resolves to its address and a way to stop. */
+export function serveBuild(build = BUILD_DIR): Promise<{url: string; stop: () => Promise<void>}> {
+  if (!existsSync(path.join(build, 'index.html'))) {
+    throw new Error(`${build} holds no built site; run 'npm run build' first`);
   }
   const server: Server = createServer((request, response) => {
     const wanted = decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname);
-    const file = resolveFile(wanted);
-    const [status, sent] = file ? [200, file] : [404, path.join(BUILD_DIR, '404.html')];
+    const file = resolveFile(build, wanted);
+    const [status, sent] = file ? [200, file] : [404, path.join(build, '404.html')];
     response.writeHead(status, {'content-type': TYPES[path.extname(sent)] ?? 'application/octet-stream'});
     response.end(readFileSync(sent));
   });
@@ -36,9 +36,9 @@ export function serveBuild(): Promise<{url: string; stop: () => Promise<void>}> 
   });
 }
 
-function resolveFile(wanted: string): string | undefined {
-  const file = path.join(BUILD_DIR, wanted);
-  if (file !== BUILD_DIR && !file.startsWith(BUILD_DIR + path.sep)) return undefined;
+function resolveFile(build: string, wanted: string): string | undefined {
+  const file = path.join(build, wanted);
+  if (file !== build && !file.startsWith(build + path.sep)) return undefined;
   const candidate = existsSync(file) && statSync(file).isDirectory() ? path.join(file, 'index.html') : file;
   return existsSync(candidate) ? candidate : undefined;
 }

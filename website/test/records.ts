@@ -252,12 +252,50 @@ export function moreScenarios(): ScenarioRecord[] {
   return [wireRate(), wireSustained(), containerLadder(), derivedTables(), lookup()];
 }
 
-/** What a record could hold to break a page: markup, mentions, links that run scripts, and length. */
-export const HOSTILE = [
+/** What a record could hold to break a page: markup, mentions, links that run scripts … */
+export const MARKUP = [
   '<img src=x onerror="window.hacked=1">',
   '@everyone',
   '[link](javascript:window.hacked=1)',
   '</script><script>window.hacked=1</script>',
-  `${'"><svg/onload=window.hacked=1>'}`,
-  'x'.repeat(10_000),
+  '"><svg/onload=window.hacked=1>',
 ].join(' ');
+
+/** … and length. */
+export const HOSTILE = `${MARKUP} ${'x'.repeat(10_000)}`;
+
+/** Every text of a run that people wrote or that a program said, made hostile; long where it is said once. */
+export function hostileRun(run: Run): void {
+  moreServers(run);
+  run.notes = [HOSTILE];
+  run.command = HOSTILE;
+  run.reproduce = [HOSTILE];
+  run.machine.title = HOSTILE;
+  run.machine.cpu_model = HOSTILE;
+  run.environment.tools = [HOSTILE];
+  run.environment.mitigations = [MARKUP];
+  run.environment.container_runtime = MARKUP;
+  for (const target of run.targets) {
+    target.title = `${target.key} ${target.key === 'sqlite' || !target.available ? HOSTILE : MARKUP}`;
+    target.allocator = MARKUP;
+    target.version = MARKUP;
+    target.command = [HOSTILE];
+    target.settings = [{key: MARKUP, value: MARKUP, reason: MARKUP}];
+    if (!target.available) target.reason = HOSTILE;
+  }
+  for (const component of run.components) component.name = MARKUP;
+  for (const scenario of run.scenarios) scenario.title = HOSTILE;
+}
+
+/** The same for a scenario; some cells fail with a hostile reason. */
+export function hostileScenario(record: ScenarioRecord): void {
+  const {scenario} = record;
+  scenario.title = `${scenario.key} ${HOSTILE}`;
+  scenario.analysis = `${HOSTILE}\n\n${MARKUP}`;
+  scenario.validity = MARKUP;
+  scenario.not_measured = MARKUP;
+  record.cells.forEach((each, index) => {
+    each.label = `${each.label} ${index === 0 ? HOSTILE : MARKUP}`;
+    if (index % 5 === 4) Object.assign(each, {status: 'failed', reason: index === 4 ? HOSTILE : MARKUP, measurements: [], distributions: []});
+  });
+}

@@ -14,6 +14,7 @@ export interface Copy {
   /** RFC 3339; the id follows from it. */
   startedAt: string;
   changeRun?: (run: Run) => void;
+  /** Changes the scenarios of the fixture. */
   changeScenario?: (record: ScenarioRecord) => void;
   /** Scenarios beyond those of the fixture. */
   more?: ScenarioRecord[];
@@ -36,11 +37,11 @@ function addCopy(root: string, {version, startedAt, changeRun, changeScenario, m
   const id = `${startedAt.replace(/[-:]/g, '')}-${indexed.profile}-f1f1`;
   const stored = indexed.files.map((file) => ({name: path.basename(file.path), record: readJson<Run | ScenarioRecord>(path.join(FIXTURE, file.path))}));
   const added = more.map((record) => ({name: `${record.scenario.key}.json`, record: structuredClone(record)}));
-  const files = [...stored, ...added].map(({name, record}) => {
+  const files = [...stored, ...added].map(({name, record}, index) => {
     record.version = version;
     if ('run_id' in record) {
       record.run_id = id;
-      changeScenario?.(record);
+      if (index < stored.length) changeScenario?.(record);
     } else {
       record.id = id;
       record.started_at = startedAt;
