@@ -4,6 +4,7 @@ import type * as Theme from '@docusaurus/theme-classic';
 import type {UserThemeConfig} from '@docusaurus/theme-common';
 import benchmarks from './plugins/benchmarks';
 import fonts from './plugins/fonts';
+import {methodFrontMatter, repositoryLinks} from './plugins/method';
 
 const repository = 'https://github.com/plumbkv/plumbkv';
 
@@ -18,12 +19,28 @@ const config: Config = {
   onBrokenLinks: 'throw',
   onBrokenAnchors: 'throw',
   onDuplicateRoutes: 'throw',
-  markdown: {hooks: {onBrokenMarkdownLinks: 'throw', onBrokenMarkdownImages: 'throw'}},
+  markdown: {
+    // .mdx is ours and may hold components; .md is plain text in which a brace is a brace.
+    format: 'detect',
+    parseFrontMatter: methodFrontMatter,
+    hooks: {onBrokenMarkdownLinks: 'throw', onBrokenMarkdownImages: 'throw'},
+  },
   i18n: {defaultLocale: 'en', locales: ['en']},
   future: {v4: true, faster: true},
   customFields: {repository},
   plugins: [
     ['@docusaurus/plugin-content-docs', {routeBasePath: 'docs', sidebarPath: './sidebars.ts', breadcrumbs: false}],
+    [
+      '@docusaurus/plugin-content-docs',
+      {
+        id: 'method',
+        path: '../bench-runner/docs',
+        routeBasePath: 'benchmarks/method',
+        sidebarPath: './sidebars-method.ts',
+        breadcrumbs: false,
+        beforeDefaultRemarkPlugins: [[repositoryLinks, {repository}]],
+      },
+    ],
     benchmarks as PluginModule,
     fonts,
   ],
@@ -35,6 +52,8 @@ const config: Config = {
       logo: {alt: '', src: 'img/logo.svg', width: 20, height: 32},
       items: [
         {to: '/benchmarks/', label: 'Benchmarks', position: 'left'},
+        {to: '/benchmarks/claims/', label: 'Claims', position: 'left'},
+        {to: '/benchmarks/method/', label: 'Method', position: 'left'},
         {to: '/docs/getting-started/', label: 'Getting started', position: 'left'},
         {to: '/docs/reading-the-numbers/', label: 'Reading the numbers', position: 'left'},
         {href: repository, label: 'Source', position: 'right'},
@@ -47,6 +66,8 @@ const config: Config = {
         {label: 'Reading the numbers', to: '/docs/reading-the-numbers/'},
         {label: 'What is measured', to: '/docs/what-is-measured/'},
         {label: 'How it is measured', to: '/docs/how-it-is-measured/'},
+        {label: 'Method', to: '/benchmarks/method/'},
+        {label: 'Claims', to: '/benchmarks/claims/'},
         {label: 'Source', href: repository},
       ],
       copyright: 'PlumbKV is licensed under MIT or Apache-2.0, at your choice. No measured figure on these pages is typed by hand.',

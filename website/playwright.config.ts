@@ -6,7 +6,7 @@ export default defineConfig({
   testDir: './e2e',
   workers: 1,
   timeout: 60_000,
-  globalTimeout: 8 * 60_000,
+  globalTimeout: 20 * 60_000,
   reporter: [['list']],
   forbidOnly: Boolean(process.env.CI),
   use: {browserName: 'chromium', launchOptions: LAUNCH},

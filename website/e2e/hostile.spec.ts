@@ -3,7 +3,7 @@ import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {type Browser, expect, type Page, test} from '@playwright/test';
-import {HOSTILE, hostileRun, hostileScenario, moreScenarios} from '../test/records';
+import {hostileRun, hostileScenario, MARKUP, moreScenarios} from '../test/records';
 import {writeResults} from '../test/versions';
 import {buildSite} from './build';
 import {serveBuild} from './serve';
@@ -45,7 +45,7 @@ async function read(browser: Browser, url: string, pages: string[], javaScriptEn
 }
 
 test('hostile texts stay texts on every page, and none makes a phone scroll sideways', async ({browser}) => {
-  test.setTimeout(300_000);
+  test.setTimeout(240_000);
   const root = mkdtempSync(path.join(tmpdir(), 'plumbkv-hostile-'));
   const out = path.join(root, 'site');
   try {
@@ -66,7 +66,8 @@ test('hostile texts stay texts on every page, and none makes a phone scroll side
       const page = await context.newPage();
       await page.goto(`${url}${HOME}wire-rate/`);
       await expect(page.locator('main')).toContainText('<img src=x onerror="window.hacked=1"> @everyone [link](javascript:window.hacked=1)');
-      expect((await page.locator('h1').textContent())?.includes(HOSTILE)).toBe(true);
+      // Of a word that no screen could hold, the page shows the beginning.
+      await expect(page.locator('h1')).toHaveText(`wire-rate ${MARKUP} ${'x'.repeat(400)}…`);
       await context.close();
     } finally {
       await stop();

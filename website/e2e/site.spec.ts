@@ -29,6 +29,10 @@ function pageKinds(): [string, string][] {
   const kinds: [string, string][] = [
     ['landing', '/'],
     ['benchmarks', '/benchmarks/'],
+    ['claims', '/benchmarks/claims/'],
+    ['compare', '/benchmarks/compare/'],
+    ['trends', '/benchmarks/trends/'],
+    ['method', '/benchmarks/method/'],
     ['guide', '/docs/reading-the-numbers/'],
     ['start', '/docs/getting-started/'],
     ['not found', '/nowhere/'],
@@ -37,6 +41,8 @@ function pageKinds(): [string, string][] {
   kinds.push(['version', newest.href], ['run', `${newest.href}run/${newest.run.id}/`]);
   for (const {scenario} of newest.scenarios) kinds.push([scenario.key, `${newest.href}${scenario.key}/`]);
   if (newest.run.components.length > 0) kinds.push(['components', `${newest.href}components/`]);
+  const [first] = newest.scenarios;
+  if (first) kinds.push(['trend', `/benchmarks/trends/${first.scenario.key}/`]);
   return kinds;
 }
 

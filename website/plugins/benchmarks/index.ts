@@ -3,6 +3,8 @@ import {copyFile, mkdir, writeFile} from 'node:fs/promises';
 import path from 'node:path';
 import type {LoadContext, Plugin} from '@docusaurus/types';
 import {resolveQuotes} from '../../src/lib/quotes';
+import {breakable} from './breakable';
+import {writeHistograms} from './histograms';
 import {type LoadedRun, type Results, loadResults} from './load';
 import {pickerEntries, routes} from './routes';
 import {stableNames} from './stable-names';
@@ -24,7 +26,7 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
     name: PLUGIN_NAME,
 
     getPathsToWatch() {
-      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'local', 'index.json')];
+      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'claims.json'), path.join(resultsDir, 'local', 'index.json')];
     },
 
     async loadContent() {
@@ -45,7 +47,7 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
         actions.addRoute({path: `${base}${route.path}`, component: route.component, exact: true, modules});
       }
       const quoted = newestPublished(content);
-      actions.setGlobalData({quotes: resolveQuotes(quoted), any: content.versions.length > 0});
+      actions.setGlobalData({quotes: breakable(resolveQuotes(quoted)), any: content.versions.length > 0});
     },
 
     configureWebpack(config, isServer) {
@@ -56,12 +58,13 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
       const versions = path.join(outDir, 'results', 'versions.json');
       await mkdir(path.dirname(versions), {recursive: true});
       await writeFile(versions, `${JSON.stringify(pickerEntries(content), null, 2)}\n`);
-      for (const {files} of runsOf(content)) {
-        for (const {diskPath, sitePath} of files) {
+      for (const loaded of runsOf(content)) {
+        for (const {diskPath, sitePath} of loaded.files) {
           const target = path.join(outDir, ...sitePath.split('/'));
           await mkdir(path.dirname(target), {recursive: true});
           await copyFile(diskPath, target);
         }
+        await writeHistograms(outDir, loaded);
       }
     },
   };

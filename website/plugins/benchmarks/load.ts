@@ -2,7 +2,7 @@
 import {createHash} from 'node:crypto';
 import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
-import type {Index, IndexFile, IndexMachine, IndexRun, Run, ScenarioRecord} from '../../src/generated/records';
+import type {Claims, Index, IndexFile, IndexMachine, IndexRun, Run, ScenarioRecord} from '../../src/generated/records';
 import {ResultsProblem} from './problem';
 import type {Validator} from './validate';
 
@@ -29,6 +29,8 @@ export interface RawFile {
 export interface Results {
   /** Committed versions in the index's order (newest last), then `local` where there is one. */
   versions: {version: string; machines: {key: string; runs: LoadedRun[]}[]}[];
+  /** What is claimed, judged by the committed runs. Absent: nobody has judged yet. */
+  claims?: Claims;
 }
 
 /** Names that become parts of an address and of a path. */
@@ -43,7 +45,9 @@ export function loadResults(root: string, validator: Validator): Results {
     const index = validator.check('index', shown(root, file), readFileSync(file, 'utf8'));
     versions.push(...loadIndex(root, folder, index, validator));
   }
-  return {versions};
+  const judged = path.join(root, 'claims.json');
+  if (!existsSync(judged)) return {versions};
+  return {versions, claims: validator.check('claims', shown(root, judged), readFileSync(judged, 'utf8'))};
 }
 
 function loadIndex(root: string, folder: string, index: Index, validator: Validator): Results['versions'] {

@@ -2,7 +2,10 @@
 import type {IndexMachine, Profile, Run, RunState, ScenarioRecord} from '../../src/generated/records';
 import {badge, findings, trialsPerCell} from '../../src/lib/finding';
 import {type PageScenario, pageScenario} from '../../src/lib/record';
+import {claimsData, compareData} from './beyond';
+import {breakable} from './breakable';
 import type {LoadedRun, Results} from './load';
+import {trends} from './trends';
 
 /** A page to be made; `data` names its data sets. */
 export interface PlannedRoute {
@@ -97,6 +100,10 @@ const COMPONENTS = {
   version: '@site/src/routes/Version',
   scenario: '@site/src/routes/Scenario',
   components: '@site/src/routes/Components',
+  claims: '@site/src/routes/Claims',
+  compare: '@site/src/routes/Compare',
+  trend: '@site/src/routes/Trend',
+  trendList: '@site/src/routes/TrendList',
 };
 
 /** Plans the front page and every page below `/benchmarks/`. Paths begin without the site's base. */
@@ -104,6 +111,11 @@ export function routes(results: Results): Plan {
   const plan: Plan = {routes: [], data: new Map()};
   const overview = overviewData(results);
   put(plan, '/', COMPONENTS.home, {});
+  put(plan, '/benchmarks/claims/', COMPONENTS.claims, {claims: ['claims', claimsData(results)]});
+  put(plan, '/benchmarks/compare/', COMPONENTS.compare, {compare: ['compare', compareData(results)]});
+  const series = trends(results);
+  put(plan, '/benchmarks/trends/', COMPONENTS.trendList, {list: ['trends', series.map(({key, title}) => ({key, title}))]});
+  for (const trend of series) put(plan, `/benchmarks/trends/${trend.key}/`, COMPONENTS.trend, {trend: [`trends/${trend.key}`, trend]});
   put(plan, '/benchmarks/', COMPONENTS.overview, {overview: ['overview', overview]});
   for (const version of overview.versions) {
     const own: OverviewData = {version: version.version, versions: [version]};
@@ -182,7 +194,7 @@ type DataSet = [name: string, value: unknown];
 function put(plan: Plan, path: string, component: string, sets: Record<string, DataSet>): void {
   const data: Record<string, string> = {};
   for (const [prop, [name, value]] of Object.entries(sets)) {
-    plan.data.set(name, value);
+    plan.data.set(name, breakable(value));
     data[prop] = name;
   }
   plan.routes.push({path, component, data});

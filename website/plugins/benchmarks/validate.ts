@@ -2,13 +2,14 @@
 import {readFileSync} from 'node:fs';
 import path from 'node:path';
 import Ajv2020, {type ErrorObject, type ValidateFunction} from 'ajv/dist/2020';
-import {type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
+import {type Claims, type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
 import {ResultsProblem, parseJson} from './problem';
 
 interface Records {
   index: Index;
   run: Run;
   scenario: ScenarioRecord;
+  claims: Claims;
 }
 type Kind = keyof Records;
 
@@ -23,7 +24,7 @@ export class Validator {
       const file = path.join(schemaDir, `${kind}.schema.json`);
       return ajv.compile(parseJson(file, readFileSync(file, 'utf8')) as object);
     };
-    this.compiled = {index: compile('index'), run: compile('run'), scenario: compile('scenario')};
+    this.compiled = {index: compile('index'), run: compile('run'), scenario: compile('scenario'), claims: compile('claims')};
   }
 
   /** The text as a typed record, or a [`ResultsProblem`] that names file and field. */

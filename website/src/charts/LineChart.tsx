@@ -25,6 +25,8 @@ interface Props {
   series: LineSeries[];
   /** Values of the axis, in order; they stand at equal distances. */
   xs: number[];
+  /** Words in the place of the values, such as versions. */
+  xLabels?: string[];
   xUnit: string;
   yUnit: string;
   /** Top of the shared y axis, in the chart's unit. The axis begins at zero, or is logarithmic from `yMin`. */
@@ -35,7 +37,7 @@ interface Props {
 const HEIGHT = 240;
 const BOX: Box = {left: 44, right: 262, top: 24, bottom: 196};
 
-export default function LineChart({id, title, desc, series, xs, xUnit, yUnit, yMax, yMin}: Props): ReactNode {
+export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, yUnit, yMax, yMin}: Props): ReactNode {
   const x = scalePoint<number>(xs, [BOX.left + 10, BOX.right - 6]);
   const y = yMin === undefined ? scaleLinear([0, yMax], [BOX.bottom, BOX.top]).nice(5) : scaleLog([yMin, yMax], [BOX.bottom, BOX.top]).nice();
   const ticks = (yMin === undefined ? y.ticks(5) : y.ticks().filter((value) => Number.isInteger(Math.log10(value)))).map((value) => ({
@@ -50,7 +52,7 @@ export default function LineChart({id, title, desc, series, xs, xUnit, yUnit, yM
   return (
     <Frame id={id} title={title} desc={desc} height={HEIGHT}>
       <YAxis ticks={ticks} box={BOX} unit={yUnit} />
-      <XAxis ticks={xs.map((value) => ({at: x(value) ?? 0, label: fixed(value, 0)}))} box={BOX} unit={xUnit} />
+      <XAxis ticks={xs.map((value, index) => ({at: x(value) ?? 0, label: xLabels?.[index] ?? fixed(value, 0)}))} box={BOX} unit={xUnit} />
       {[...series].reverse().map(({label, look, points}) => (
         <g key={label} className={`series ${look}`}>
           {trialLines(points).map((trial, index) => (

@@ -123,3 +123,17 @@ export const PERCENTILES: {percentile: number; metric: string}[] = [
 
 /** Beyond it a run of a second has too few samples to draw. */
 export const LAST_PERCENTILE = 99.99;
+
+/** Metrics in words, where they stand outside a table. */
+export const METRIC_WORDS: Record<string, string> = {
+  ops_per_second: 'throughput',
+  knee_per_second: 'knee',
+  latency_ns_p50: 'p50',
+  latency_ns_p99: 'p99',
+  server_cpu_ns_per_op: 'server CPU per operation',
+  generator_cpu_ns_per_op: 'generator CPU per operation',
+  rss_bytes_peak: 'peak RSS',
+  rss_bytes_growth: 'RSS growth',
+  rss_bytes_per_key: 'RSS per key',
+  startup_ms: 'start to first answer',
+};

@@ -21,6 +21,12 @@ export default function Overview({overview}: {overview: OverviewData}): ReactNod
             Each page is made from one stored run: figures with unit, spread and number of trials, the machine, the rivals measured beside, and the
             commands that make it again. <Link to="/docs/reading-the-numbers/">How to read them</Link>
           </p>
+          {version ? null : (
+            <p>
+              <Link to="/benchmarks/trends/">From version to version</Link>, <Link to="/benchmarks/compare/">two runs side by side</Link>,{' '}
+              <Link to="/benchmarks/claims/">what is claimed</Link>, <Link to="/benchmarks/method/">how it is measured</Link>.
+            </p>
+          )}
           <h2>{newest.version}</h2>
           {newest.machines.map((machine) => (
             <Machine key={machine.key} summary={machine} />

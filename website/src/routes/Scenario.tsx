@@ -3,6 +3,7 @@ import Link from '@docusaurus/Link';
 import type {ReactNode} from 'react';
 import type {Place} from '../../plugins/benchmarks/routes';
 import Environment from '../components/Environment';
+import Histograms from '../components/Histograms';
 import Page, {Finding, Prose} from '../components/Page';
 import RawData from '../components/RawData';
 import Notes from '../components/Notes';
@@ -122,6 +123,11 @@ export default function Scenario({record, run, place}: Props): ReactNode {
         .
       </p>
       <RawData files={place.raw} />
+      <Histograms record={record} run={run} files={place.raw} />
+      <p>
+        <Link to={`/benchmarks/trends/${scenario.key}/`}>From version to version</Link>, <Link to="/benchmarks/compare/">two runs side by side</Link>,{' '}
+        <Link to="/benchmarks/claims/">what is claimed</Link>.
+      </p>
 
       <nav aria-label="Scenarios of this version">
         <h2 id="others">Other scenarios</h2>

@@ -1,0 +1,171 @@
+// What does this project claim of its speed, and do the stored runs bear it out? Claims that fail stay in the list.
+import Link from '@docusaurus/Link';
+import type {ReactNode} from 'react';
+import type {ClaimsData} from '../../plugins/benchmarks/beyond';
+import CopyBlock from '../components/CopyBlock';
+import Page from '../components/Page';
+import ScrollTable from '../components/ScrollTable';
+import type {Claim, ClaimOnMachine, ClaimVerdict} from '../generated/records';
+import {figure, fixed, ratio, scaleFor, word} from '../lib/format';
+import {METRIC_WORDS} from '../lib/metrics';
+
+const WORDS: Record<ClaimVerdict, string> = {holds: 'holds', fails: 'fails', not_measured: 'not measured'};
+const ORDER: ClaimVerdict[] = ['holds', 'fails', 'not_measured'];
+
+export default function Claims({claims: {claims, evidence}}: {claims: ClaimsData}): ReactNode {
+  return (
+    <Page
+      title="What is claimed, and whether it holds"
+      description="Every claim that this project makes of its speed and size, judged by the stored runs."
+      crumbs={[{label: 'Benchmarks', href: '/benchmarks/'}, {label: 'claims'}]}
+    >
+      {claims === undefined || claims.length === 0 ? (
+        <>
+          <p className="lead">No claim has been judged in this checkout.</p>
+          <CopyBlock lines={['bench-runner claims --write']} label="Command that judges the claims by the stored runs" />
+        </>
+      ) : (
+        <>
+          <p className="lead">
+            Of {word(claims.length)} claims {ORDER.map((verdict) => `${count(claims, verdict)} ${verdict === 'holds' ? 'hold' : verdict === 'fails' ? 'fail' : 'are not measured'}`).join(', ')}.
+            Each is judged by the newest published runs, machine by machine; one that fails is shown and not deleted.{' '}
+            <Link to="/benchmarks/method/claims/">How a claim is judged</Link>
+          </p>
+          <Table claims={claims} />
+          {claims.map((claim) => (
+            <One key={claim.key} claim={claim} evidence={evidence} />
+          ))}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function count(claims: Claim[], verdict: ClaimVerdict): string {
+  return word(claims.filter((claim) => claim.verdict === verdict).length);
+}
+
+function Table({claims}: {claims: Claim[]}): ReactNode {
+  return (
+    <ScrollTable label="Claims and their verdicts">
+      <table className="plain">
+        <thead>
+          <tr>
+            <th scope="col">Claim</th>
+            <th scope="col">Verdict</th>
+            <th scope="col">Bound</th>
+          </tr>
+        </thead>
+        <tbody>
+          {claims.map((claim) => (
+            <tr key={claim.key}>
+              <th scope="row" className="statement">
+                <a href={`#${claim.key}`}>{claim.statement}</a>
+              </th>
+              <td>
+                <strong>{WORDS[claim.verdict]}</strong>
+              </td>
+              <td>{bound(claim)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollTable>
+  );
+}
+
+function One({claim, evidence}: {claim: Claim; evidence: Record<string, string>}): ReactNode {
+  return (
+    <section>
+      <h2 id={claim.key}>{claim.statement}</h2>
+      <p>
+        <strong>{WORDS[claim.verdict]}</strong>: {claim.reason}
+      </p>
+      <p className="fine">
+        {METRIC_WORDS[claim.metric] ?? claim.metric.replaceAll('_', ' ')} of {claim.numerator.target}
+        {claim.denominator ? ` to that of ${claim.denominator.target}` : ''} in {claim.scenario}, {bound(claim)}; the far end of the interval may miss it by{' '}
+        {fixed(claim.slack_percent, 0)} %. Judged from version {claim.since} on. Said in {claim.said_in.join(', ')}.
+      </p>
+      {claim.machines.map((machine) => (
+        <Machine key={machine.machine_key} claim={claim} machine={machine} evidence={evidence} />
+      ))}
+      {claim.verdict === 'not_measured' ? (
+        <p className="fine">
+          To measure it: <code>{claim.measure}</code>
+        </p>
+      ) : null}
+    </section>
+  );
+}
+
+function Machine({claim, machine, evidence}: {claim: Claim; machine: ClaimOnMachine; evidence: Record<string, string>}): ReactNode {
+  const {run} = machine;
+  const href = run && evidence[`${machine.machine_key}/${run.id}/${claim.scenario}`];
+  return (
+    <>
+      <p>
+        {machine.machine_title}: {WORDS[machine.verdict]}, {machine.reason}.
+        {run ? (
+          <>
+            {' '}
+            Evidence: {href ? <Link to={href}>run {run.id}</Link> : `run ${run.id}`} of version {run.version}, {run.profile}; {run.targets.join(', ')}.
+          </>
+        ) : null}
+      </p>
+      {machine.evidence.length > 0 ? (
+        <ScrollTable label={`Evidence for ${claim.key} on ${machine.machine_key}`}>
+          <table className="plain numbers">
+            <thead>
+              <tr>
+                <th scope="col">Cell</th>
+                <th scope="col">Figure</th>
+                <th scope="col">Bound</th>
+                <th scope="col">Trials</th>
+                <th scope="col">Verdict</th>
+              </tr>
+            </thead>
+            <tbody>
+              {machine.evidence.map(({numerator, label, figure: found, verdict, reason}) => {
+                const text = found && (claim.denominator ? ratio(found) : figure(found, scaleFor(unitOf(claim.metric), found.median)));
+                return (
+                  <tr key={numerator}>
+                    <th scope="row">{label}</th>
+                    <td>
+                      {text ? text.value : '·'}
+                      {text && found && found.n > 1 ? (
+                        <span className="range">
+                          {text.low}–{text.high}
+                        </span>
+                      ) : null}
+                    </td>
+                    <td>{bound(claim)}</td>
+                    <td>{found?.n ?? '·'}</td>
+                    <td className="words">
+                      {WORDS[verdict]}: {reason}
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </ScrollTable>
+      ) : null}
+    </>
+  );
+}
+
+function bound({comparison, bound: value, denominator, metric}: Claim): string {
+  const sign = comparison === '<=' ? 'at most' : 'at least';
+  if (denominator) return `${sign} ${value}×`;
+  const scale = scaleFor(unitOf(metric), value);
+  const scaled = value * scale.factor;
+  return `${sign} ${fixed(scaled, Number.isInteger(scaled) ? 0 : 2)}${scale.unit ? ` ${scale.unit}` : ''}`;
+}
+
+// A name carries its unit.
+function unitOf(metric: string): string {
+  if (metric.endsWith('_per_second')) return '1/s';
+  if (/(?:^|_)ns(?:_|$)/.test(metric)) return 'ns';
+  if (/(?:^|_)bytes(?:_|$)/.test(metric)) return 'bytes';
+  return /(?:^|_)ms(?:_|$)/.test(metric) ? 'ms' : 'count';
+}
