@@ -7,6 +7,7 @@ use crate::model::{
 };
 use crate::plan::{self, Step, mode_name};
 use crate::scenario::{Scenario, info, profile_name, strict};
+use crate::target::external::Consent;
 use crate::target::{self, Catalogue, Setup};
 use anyhow::{Context, bail};
 use jiff::Timestamp;
@@ -57,6 +58,29 @@ pub struct Tools {
     pub bins: Vec<(String, PathBuf)>,
     /// Whether containers are tried.
     pub containers: bool,
+    /// The server that is already running, where one is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<Foreign>,
+}
+
+/// A server that is already running, as it was named, and what its owner allows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Foreign {
+    /// Its address as it was given, with the password: never written down.
+    #[serde(skip)]
+    pub url: Option<String>,
+    /// Its address without the password; none where the catalogue gives it.
+    pub shown: Option<String>,
+    /// What our keys there begin with.
+    pub prefix: String,
+    /// Our keys there are `0..keys_max`.
+    pub keys_max: u64,
+    /// Most that the plan writes there at one time, bytes.
+    pub planned_bytes: u64,
+    /// It may be on another machine.
+    pub allow_remote: bool,
+    /// It may hold keys already.
+    pub allow_non_empty: bool,
 }
 
 /// Everything a campaign knows before its first step; kept in the journal, so that a resumed run is the same run.
@@ -125,6 +149,17 @@ impl Bench {
         for (key, path) in &tools.bins {
             catalogue.override_bin(key, path.clone())?;
         }
+        let reached = match &tools.external {
+            None => Vec::new(),
+            Some(foreign) => {
+                let url = foreign.url.as_deref().or(foreign.shown.as_deref());
+                catalogue.reach(url, &foreign.prefix, foreign.keys_max)?
+            }
+        };
+        for (external, foreign) in reached.iter().zip(&tools.external) {
+            let consent = Consent { remote: foreign.allow_remote, non_empty: foreign.allow_non_empty };
+            external.admit(consent, foreign.planned_bytes).map_err(anyhow::Error::msg)?;
+        }
         let work =
             tempfile::Builder::new().prefix("bench-runner-").tempdir().context("no temporary folder")?;
         let mut setup =
@@ -134,6 +169,10 @@ impl Bench {
         } else {
             setup.runtime = Err(NO_CONTAINER.to_owned());
             setup.image = Err(NO_CONTAINER.to_owned());
+        }
+        if !reached.is_empty() {
+            // Where it runs is not ours to choose, so the generator is not pinned away from it.
+            setup.cpus = None;
         }
         let records = target::probe(&catalogue, &setup);
         Ok(Self { catalogue, setup, records, _work: work })
@@ -151,7 +190,7 @@ impl Bench {
             }
             Some(_) => {}
         }
-        if mode == Mode::Native {
+        if matches!(mode, Mode::Native | Mode::External) {
             return None;
         }
         if mode == Mode::NativeLimited {
@@ -207,7 +246,12 @@ pub fn planned(
         scenarios,
         profile: selection.profile,
         seed,
-        pinned: target::choose_cpus().is_some(),
+        // A server that is already running is on no CPU of our choice, nor then is the generator.
+        pinned: target::choose_cpus().is_some()
+            && !scenarios
+                .iter()
+                .flat_map(|scenario| &scenario.definition().targets)
+                .any(|each| each.modes.contains(&Mode::External)),
         admits: &admits,
     });
     if plan.steps.is_empty() {
@@ -283,6 +327,17 @@ pub fn begin(
     for (key, _) in &options.tools.bins {
         notes.push(format!("The program of {key} was named by --bin, not the installed one."));
     }
+    let mut reproduce = reproduce(&options.selection, &source, seed, &bench.records);
+    if let Some(foreign) = &options.tools.external {
+        let target = foreign.shown.as_ref().map_or_else(String::new, |shown| format!(" --target {shown}"));
+        let profile = profile_name(profile);
+        reproduce = vec![format!("bench-runner run --profile {profile} --seed {seed}{target}")];
+        notes.push(format!(
+            "The server was already running and is not the runner's: its CPU time is what its INFO says, its memory is \
+             not looked at, and it was written to only under {}, which was deleted afterwards.",
+            foreign.prefix
+        ));
+    }
     Ok(Campaign {
         id: format!(
             "{}-{}-{:04x}",
@@ -296,7 +351,7 @@ pub fn begin(
         seed,
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         command: options.command.clone(),
-        reproduce: reproduce(&options.selection, &source, seed, &bench.records),
+        reproduce,
         tools: options.tools.clone(),
         source,
         machine_key,

@@ -58,7 +58,7 @@ fn campaign(profile: Profile) -> Campaign {
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         command: "bench-runner run".to_owned(),
         reproduce: Vec::new(),
-        tools: Tools { server_binary: "plumbkv".into(), bins: Vec::new(), containers: true },
+        tools: Tools { server_binary: "plumbkv".into(), bins: Vec::new(), containers: true, external: None },
         source: Source { commit: String::new(), dirty: false, version: "0.1.0".to_owned() },
         machine_key: "unknown-0".to_owned(),
         machine: machine(&reader, None),

@@ -1,24 +1,70 @@
 //! Which scenarios, targets and named machines are there? Reads the files below the root of the checkout.
 
 use crate::environment::Registry;
+use crate::model::Mode;
 use crate::scenario::{Scenario, known_targets};
 use crate::target::Catalogue;
 use anyhow::Context;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Folder of the scenario files, below the root.
 pub const SCENARIOS: &str = "bench-runner/scenarios";
 /// The targets' file, in that folder.
 const TARGETS: &str = "targets.toml";
 
+/// The same in a project that is not ours, as `bench-runner init` lays it out.
+const OWN_SCENARIOS: &str = "scenarios";
+
+/// What `bench-runner init` writes, and what a server is measured by where no scenarios are: name and text.
+pub const STARTER: [(&str, &str); 5] = [
+    ("README.md", include_str!("../../starter/README.md")),
+    ("scenarios/own-single.toml", include_str!("../../starter/own-single.toml")),
+    ("scenarios/own-clients.toml", include_str!("../../starter/own-clients.toml")),
+    ("scenarios/own-pipeline.toml", include_str!("../../starter/own-pipeline.toml")),
+    ("scenarios/targets.toml", include_str!("../../starter/targets.toml")),
+];
+
+fn folder(root: &Path) -> PathBuf {
+    let (ours, own) = (root.join(SCENARIOS), root.join(OWN_SCENARIOS));
+    if !ours.is_dir() && own.is_dir() { own } else { ours }
+}
+
+/// Whether a scenario is for servers that are already running.
+fn is_foreign(scenario: &Scenario) -> bool {
+    scenario.definition().targets.iter().any(|each| each.modes.contains(&Mode::External))
+}
+
+/// The scenarios for a server that is already running: those below the root that are made for one, else the
+/// built-in ones.
+///
+/// # Errors
+/// A file does not hold together; names it.
+pub fn foreign(root: &Path) -> anyhow::Result<Vec<Scenario>> {
+    if folder(root).is_dir() {
+        let own: Vec<Scenario> = scenarios(root)?.into_iter().filter(is_foreign).collect();
+        if !own.is_empty() {
+            return Ok(own);
+        }
+    }
+    let mut built_in = Vec::new();
+    for (file, text) in STARTER.iter().filter(|(file, _)| file.contains("/own-")) {
+        built_in.push(Scenario::parse(file, text)?);
+    }
+    Ok(built_in)
+}
+
 /// Reads and checks every scenario; in catalogue order.
 ///
 /// # Errors
 /// When a file cannot be read or does not hold together; names the file.
 pub fn scenarios(root: &Path) -> anyhow::Result<Vec<Scenario>> {
-    let folder = root.join(SCENARIOS);
+    let folder = folder(root);
     let entries = std::fs::read_dir(&folder).with_context(|| {
-        format!("no scenarios in {}: run inside the checkout, or name it with --root DIR", folder.display())
+        format!(
+            "no scenarios in {}: run inside the checkout or name it with --root DIR; for a server of your own, \
+             `bench-runner init` writes some, and `bench-runner run --target redis://127.0.0.1:6379` needs none",
+            folder.display()
+        )
     })?;
     let mut files: Vec<String> = entries
         .flatten()
@@ -41,7 +87,17 @@ pub fn scenarios(root: &Path) -> anyhow::Result<Vec<Scenario>> {
 /// # Errors
 /// When the file cannot be read or a scenario names an unknown target.
 pub fn targets(root: &Path, scenarios: &[Scenario]) -> anyhow::Result<Catalogue> {
-    let catalogue = Catalogue::load(&root.join(SCENARIOS).join(TARGETS))?;
+    let path = folder(root).join(TARGETS);
+    let built_in = !scenarios.is_empty()
+        && scenarios.iter().all(|scenario| {
+            STARTER.iter().any(|(file, _)| file.ends_with(&format!("/{}.toml", scenario.key())))
+        });
+    let catalogue = match Catalogue::load(&path) {
+        Ok(found) if scenarios.iter().all(|one| known_targets(one, &found.keys()).is_ok()) => found,
+        // The scenarios that are built in bring their target with them.
+        _ if built_in => Catalogue::parse("scenarios/targets.toml", STARTER[4].1)?,
+        found => found?,
+    };
     for scenario in scenarios {
         known_targets(scenario, &catalogue.keys())?;
     }
@@ -58,5 +114,33 @@ pub fn machines(root: &Path) -> anyhow::Result<Registry> {
         Ok(text) => Ok(Registry::parse("results/machines.toml", &text)?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Registry::default()),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_can_be_measured_where_no_scenarios_are() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(format!("{:#}", scenarios(dir.path()).unwrap_err()).contains("bench-runner init"));
+        let built_in = foreign(dir.path()).unwrap();
+        assert_eq!(built_in.len(), 3);
+        let found = targets(dir.path(), &built_in).unwrap();
+        assert!(found.get("my-server").unwrap().supports(Mode::External));
+    }
+
+    #[test]
+    fn what_is_laid_out_is_what_is_built_in() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(OWN_SCENARIOS)).unwrap();
+        for (file, text) in STARTER {
+            std::fs::write(dir.path().join(file), text).unwrap();
+        }
+        let own = scenarios(dir.path()).unwrap();
+        let keys: Vec<&str> = own.iter().map(Scenario::key).collect();
+        assert_eq!(keys, ["own-single", "own-clients", "own-pipeline"]);
+        assert!(targets(dir.path(), &own).is_ok());
     }
 }

@@ -4,6 +4,7 @@
 //! 3 inconclusive, 64 usage.
 
 mod claims;
+mod clean;
 mod compare;
 mod completions;
 mod contracts;
@@ -11,6 +12,7 @@ mod db;
 mod env;
 mod floor;
 mod import;
+mod init;
 mod list;
 mod load;
 mod machines;
@@ -92,6 +94,8 @@ enum Command {
     Report(report::Args),
     Publish(publish::Args),
     Import(import::Args),
+    Init(init::Args),
+    Clean(clean::Args),
     Db(db::Args),
     Contracts(contracts::Args),
     Env(env::Args),
@@ -126,6 +130,8 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::execute(args, &global),
         Command::Publish(args) => publish::execute(args, &global),
         Command::Import(args) => import::execute(args, &global),
+        Command::Init(args) => init::execute(args, &global),
+        Command::Clean(args) => clean::execute(args, &global),
         Command::Db(args) => db::execute(args, &global),
         Command::Contracts(args) => contracts::execute(args, &global),
         Command::Env(args) => env::execute(args, &global),

@@ -4,16 +4,19 @@ use super::selection::{SelectionArgs, ToolArgs};
 use super::stdout::put;
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
 use crate::campaign::begin::{
-    self, Bench, Campaign, Options, Tools, choose, draw_seed, planned, same_programs,
+    self, Bench, Campaign, Foreign, Options, Tools, choose, draw_seed, planned, same_programs,
 };
 use crate::campaign::carry::{End, Watch as _, carry_out};
 use crate::campaign::journal::Journal;
 use crate::campaign::{catalogue, finish};
 use crate::measure::Lab;
+use crate::model::Mode;
 use crate::output::progress::{Shown, words};
 use crate::output::summary;
+use crate::plan::{Step, Work};
+use crate::target::external::{draw_prefix, redacted};
 use crate::{db, export};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +29,7 @@ use std::time::Duration;
   bench-runner run --profile smoke --no-container    does it all run? under a minute
   bench-runner run --scenario wire-pipeline --target plumbkv --target redis-server
   bench-runner run --dry-run --budget 10m            only the plan; exit 1 when it takes longer
+  bench-runner run --target redis://127.0.0.1:6379   a server of your own that is already running
   bench-runner run --resume                          go on with the newest interrupted run
 
 An interrupted run (Ctrl-C) ends its server, keeps every finished step, and says how to go on.")]
@@ -52,12 +56,23 @@ pub(super) struct Args {
     /// Print the plan's size and time, and measure nothing
     #[arg(long)]
     dry_run: bool,
+    /// Measure a running server although its database holds keys: they stay as they are
+    #[arg(long)]
+    allow_non_empty: bool,
+    /// Measure a running server on another machine: it is yours, or its owner agrees
+    #[arg(long)]
+    allow_remote: bool,
 }
 
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.clone().unwrap_or_else(|| global.root.join("results"));
-    let all = catalogue::scenarios(&global.root)?;
+    let url = args.selection.targets.iter().find(|target| target.contains("://")).cloned();
+    if url.is_some() && args.selection.targets.len() > 1 {
+        bail!("a server that is already running is measured by itself: give one --target");
+    }
+    let all =
+        if url.is_some() { catalogue::foreign(&global.root)? } else { catalogue::scenarios(&global.root)? };
     // Before anything is started: what a signal interrupts must still be ended and removed.
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
@@ -66,13 +81,30 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let place = args.results.as_ref().map_or_else(String::new, |dir| format!(" --results {}", dir.display()));
     if let Some(run_id) = &args.resume {
         let (journal, campaign) = Journal::open(&results, run_id.as_deref())?;
-        let bench = find(global, &all, &campaign.tools)?;
+        let mut tools = campaign.tools.clone();
+        let all = if let Some(foreign) = &mut tools.external {
+            foreign.url = url;
+            // What was left where it was interrupted, under the same prefix, is not somebody else's.
+            let again = catalogue::foreign(&global.root)?;
+            let mut known = catalogue::targets(&global.root, &again)?;
+            let address = foreign.url.as_deref().or(foreign.shown.as_deref());
+            for external in known.reach(address, &foreign.prefix, foreign.keys_max)? {
+                external.clean().map_err(anyhow::Error::msg)?;
+            }
+            again
+        } else {
+            all
+        };
+        let bench = find(global, &all, &tools)?;
         if !stop.load(Ordering::Relaxed) {
             same_programs(&campaign, &bench)?;
         }
         return go(&campaign, journal, &bench, &Way { results, place, stop }, global);
     }
-    let selection = args.selection.selection();
+    let mut selection = args.selection.selection();
+    if url.is_some() {
+        (selection.targets, selection.modes) = (Vec::new(), vec![Mode::External]);
+    }
     let scenarios = choose(all, &selection.scenarios)?;
     let seed = args.selection.seed.unwrap_or_else(draw_seed);
     let plan = planned(&scenarios, &catalogue::targets(&global.root, &scenarios)?, &selection, seed)?;
@@ -87,7 +119,10 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         );
         return Ok(EXIT_FINE);
     }
-    let tools = args.tools.tools(global);
+    let mut tools = args.tools.tools(global);
+    tools.external = foreign(&args, url, &plan.steps);
+    tools.containers &= tools.external.is_none();
+    warn_of_left_behind(&results);
     let bench = find(global, &scenarios, &tools)?;
     if stop.load(Ordering::Relaxed) {
         // A probe that was cut short may have found less than there is: that must not become a plan.
@@ -108,6 +143,41 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let campaign = begin::begin(&options, &scenarios, &bench, plan, seed)?;
     let journal = Journal::create(&results, &campaign)?;
     go(&campaign, journal, &bench, &Way { results, place, stop }, global)
+}
+
+/// The running server that the plan is for, if it is for one.
+fn foreign(args: &Args, url: Option<String>, steps: &[Step]) -> Option<Foreign> {
+    let phases =
+        steps.iter().filter(|step| step.mode == Mode::External).filter_map(|step| match &step.work {
+            Work::Wire { phases } => Some(phases),
+            _ => None,
+        });
+    let phases: Vec<_> = phases.flatten().collect();
+    let keys_max = phases.iter().map(|phase| phase.keys).max()?;
+    // What a store adds to a key of 39 bytes and its value, generously.
+    const OVERHEAD_BYTES: u64 = 200;
+    let bytes = phases.iter().map(|phase| phase.keys * (u64::from(phase.value_bytes) + OVERHEAD_BYTES)).max();
+    Some(Foreign {
+        shown: url.as_deref().map(redacted),
+        url,
+        prefix: draw_prefix(),
+        keys_max,
+        planned_bytes: bytes.unwrap_or(0),
+        allow_remote: args.allow_remote,
+        allow_non_empty: args.allow_non_empty,
+    })
+}
+
+/// A run that was killed may have left keys on a server that is not ours: says how they are removed.
+fn warn_of_left_behind(results: &Path) {
+    let Ok((_, campaign)) = Journal::open(results, None) else { return };
+    let Some(foreign) = &campaign.tools.external else { return };
+    let target = foreign.shown.as_deref().unwrap_or("redis://HOST:PORT");
+    eprintln!(
+        "bench-runner: run {} was interrupted and may have left keys that begin with {}: `bench-runner run --resume {}` \
+         goes on with it, `bench-runner clean --target {target} --prefix {}` removes them",
+        campaign.id, foreign.prefix, campaign.id, foreign.prefix
+    );
 }
 
 /// Where results go, and what ends the run early.
@@ -202,6 +272,6 @@ fn components(criterion: Option<&Path>) -> anyhow::Result<Vec<crate::model::Comp
 /// The command as it was given, without the path to the program.
 fn command_line() -> String {
     let mut words = vec!["bench-runner".to_owned()];
-    words.extend(std::env::args().skip(1));
+    words.extend(std::env::args().skip(1).map(|word| redacted(&word)));
     words.join(" ")
 }

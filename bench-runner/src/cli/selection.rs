@@ -33,6 +33,8 @@ pub(super) enum ModeFlag {
     ContainerPublished,
     /// As container_published, under a seccomp profile that forbids io_uring
     ContainerNoIoUring,
+    /// A server that is already running
+    External,
 }
 
 /// Which part of the catalogue.
@@ -44,8 +46,9 @@ pub(super) struct SelectionArgs {
     /// Only this scenario; may be given several times
     #[arg(long = "scenario", value_name = "KEY")]
     pub(super) scenarios: Vec<String>,
-    /// Only this target; may be given several times
-    #[arg(long = "target", value_name = "KEY")]
+    /// Only this target; may be given several times. With run, one address of a server that is already running
+    /// may stand here instead: redis://[user:password@]host:port[/database], rediss://…, unix:///path
+    #[arg(long = "target", value_name = "KEY|URL")]
     pub(super) targets: Vec<String>,
     /// Only this mode; may be given several times
     #[arg(long = "mode", value_enum)]
@@ -77,6 +80,7 @@ impl SelectionArgs {
                     ModeFlag::ContainerPublished => Mode::ContainerPublished,
                     ModeFlag::ContainerNoIoUring => Mode::ContainerNoIoUring,
                     ModeFlag::NativeLimited => Mode::NativeLimited,
+                    ModeFlag::External => Mode::External,
                 })
                 .collect(),
         }
@@ -119,6 +123,7 @@ impl ToolArgs {
             server_binary: absolute(self.server_binary.clone().unwrap_or_else(standard)),
             bins: self.bins.iter().map(|(key, path)| (key.clone(), absolute(path.clone()))).collect(),
             containers: !self.no_container,
+            external: None,
         }
     }
 }

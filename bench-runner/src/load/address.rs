@@ -59,6 +59,9 @@ pub struct Address {
     pub password: Option<String>,
     /// The numbered database to select, where that is not the first.
     pub database: Option<u32>,
+    /// What every key of ours begins with there. Not empty: the server is somebody else's, and nothing but keys
+    /// that begin with it is written or deleted.
+    pub key_prefix: Vec<u8>,
 }
 
 impl Address {
@@ -71,7 +74,7 @@ impl Address {
     /// An endpoint, without password.
     #[must_use]
     pub fn of(endpoint: Endpoint) -> Self {
-        Self { endpoint, user: None, password: None, database: None }
+        Self { endpoint, user: None, password: None, database: None, key_prefix: Vec::new() }
     }
 
     /// The same, with a password if there is one.

@@ -53,6 +53,7 @@ pub enum Answered {
 pub struct Client {
     stream: Stream,
     input: Vec<u8>,
+    key_prefix: Vec<u8>,
 }
 
 impl Client {
@@ -75,7 +76,7 @@ impl Client {
         timeout: Duration,
     ) -> Result<Self, ClientError> {
         let stream = connector.connect(timeout).map_err(|error| connecting(address, error))?;
-        let mut client = Self { stream, input: Vec::new() };
+        let mut client = Self { stream, input: Vec::new(), key_prefix: address.key_prefix.clone() };
         if let Some(password) = &address.password {
             match &address.user {
                 Some(user) => client.expect_simple(&[b"AUTH", user.as_bytes(), password.as_bytes()], "OK")?,
@@ -124,6 +125,10 @@ impl Client {
         let mut bytes = Vec::new();
         compose(request, &mut bytes);
         let name = String::from_utf8_lossy(request.first().copied().unwrap_or_default()).into_owned();
+        if !may_be_sent(&self.key_prefix, request) {
+            let reply = "the runner itself: it is not sent to a server that is not ours".to_owned();
+            return Err(ClientError::Unexpected { request: name, reply });
+        }
         self.send(&bytes, &name)?;
         self.receive(&name)
     }
@@ -178,8 +183,7 @@ impl Client {
         let (mut batch, mut asked) = (Vec::new(), 0usize);
         let mut keys = keys.peekable();
         while let Some(index) = keys.next() {
-            let mut key = [0; KEY_BYTES];
-            write_key(index, &mut key);
+            let key = self.key(index);
             value.resize(length.of(index, 0, values) as usize, 0);
             values.write(index, &mut value);
             compose(&[b"SET", &key, &value], &mut batch);
@@ -200,6 +204,50 @@ impl Client {
         Ok(())
     }
 
+    /// Key number `index` as it stands in the store.
+    #[must_use]
+    pub fn key(&self, index: u64) -> Vec<u8> {
+        let mut digits = [0; KEY_BYTES];
+        write_key(index, &mut digits);
+        [self.key_prefix.as_slice(), &digits].concat()
+    }
+
+    /// Empties a store of ours. On somebody else's server nothing is emptied: what we wrote there is overwritten
+    /// by the next load, and deleted by name at the end.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or another answer.
+    pub fn empty(&mut self) -> Result<(), ClientError> {
+        if self.key_prefix.is_empty() { self.expect_simple(&[b"FLUSHALL"], "OK") } else { Ok(()) }
+    }
+
+    /// Keys in a store that holds nothing but ours; nothing where others have keys there too.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or another answer.
+    pub fn held(&mut self) -> Result<Option<i64>, ClientError> {
+        if self.key_prefix.is_empty() { self.expect_integer(&[b"DBSIZE"]).map(Some) } else { Ok(None) }
+    }
+
+    /// Deletes keys `0..keys` of ours by their names, in batches. Returns how many were there.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or another answer.
+    pub fn delete_own(&mut self, keys: u64) -> Result<u64, ClientError> {
+        const BATCH: u64 = 512;
+        let mut deleted = 0;
+        let mut from = 0;
+        while from < keys {
+            let to = keys.min(from + BATCH);
+            let names: Vec<Vec<u8>> = (from..to).map(|index| self.key(index)).collect();
+            let mut request: Vec<&[u8]> = vec![b"DEL"];
+            request.extend(names.iter().map(Vec::as_slice));
+            deleted += u64::try_from(self.expect_integer(&request)?).unwrap_or(0);
+            from = to;
+        }
+        Ok(deleted)
+    }
+
     /// Sends requests that are already written.
     ///
     /// # Errors
@@ -209,6 +257,44 @@ impl Client {
             .write_all(bytes)
             .and_then(|()| self.stream.flush())
             .map_err(|error| ClientError::Io { what: format!("sending {name}"), error })
+    }
+
+    /// One `SCAN` step: the next cursor and the keys found.
+    ///
+    /// # Errors
+    /// As [`Client::call`], or another answer.
+    pub fn scan(&mut self, cursor: &[u8], pattern: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>), ClientError> {
+        let mut bytes = Vec::new();
+        compose(&[b"SCAN", cursor, b"MATCH", pattern, b"COUNT", b"1000"], &mut bytes);
+        self.send(&bytes, "SCAN")?;
+        let bulk = |reply: &Reply<'_>| match reply {
+            Reply::Bulk(bytes) => Some(bytes.to_vec()),
+            _ => None,
+        };
+        loop {
+            match parse_reply(&self.input, &Limits::default()) {
+                Parsed::Complete { value, consumed } => {
+                    let found = match &value {
+                        Reply::Array(parts) => match parts.as_slice() {
+                            [next, Reply::Array(keys)] => {
+                                bulk(next).map(|next| (next, keys.iter().filter_map(bulk).collect()))
+                            }
+                            _ => None,
+                        },
+                        _ => None,
+                    };
+                    drop(value);
+                    self.input.drain(..consumed);
+                    let reply = "something else than a cursor and keys".to_owned();
+                    return found.ok_or(ClientError::Unexpected { request: "SCAN".to_owned(), reply });
+                }
+                Parsed::Invalid(error) => {
+                    let reply = error.to_string();
+                    return Err(ClientError::Unexpected { request: "SCAN".to_owned(), reply });
+                }
+                Parsed::Incomplete { .. } => self.read_more("SCAN")?,
+            }
+        }
     }
 
     /// The next reply.
@@ -274,6 +360,21 @@ fn connecting(address: &Address, error: std::io::Error) -> ClientError {
     ClientError::Io { what: format!("connecting to {}", address.endpoint), error }
 }
 
+/// Whether a request may go to where it would go: to a server that is not ours, nothing that changes anything but
+/// keys that begin with our prefix, and nothing that changes how the server works.
+fn may_be_sent(key_prefix: &[u8], request: &[&[u8]]) -> bool {
+    let Some((name, arguments)) = request.split_first() else { return false };
+    if key_prefix.is_empty() {
+        return true;
+    }
+    match name.to_ascii_uppercase().as_slice() {
+        b"PING" | b"AUTH" | b"HELLO" | b"SELECT" | b"INFO" | b"DBSIZE" | b"SCAN" => true,
+        b"SET" | b"GET" => arguments.first().is_some_and(|key| key.starts_with(key_prefix)),
+        b"DEL" => arguments.iter().all(|key| key.starts_with(key_prefix)),
+        _ => false,
+    }
+}
+
 fn own(reply: &Scalar<'_>) -> Answered {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match reply {
@@ -314,6 +415,26 @@ pub fn info_field<'a>(info: &'a str, field: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn on_a_server_that_is_not_ours_only_keys_under_our_prefix_are_touched() {
+        let prefix = b"plumb:0123456789abcdef:";
+        let own = b"plumb:0123456789abcdef:key:1".as_slice();
+        for request in [
+            &[b"FLUSHALL".as_slice()][..],
+            &[b"flushdb"],
+            &[b"CONFIG", b"SET", b"save", b""],
+            &[b"SET", b"key:1", b"x"],
+            &[b"DEL", own, b"theirs"],
+            &[b"SCRIPT", b"FLUSH"],
+        ] {
+            assert!(!may_be_sent(prefix, request), "{request:?}");
+            assert!(may_be_sent(b"", request), "{request:?}");
+        }
+        for request in [&[b"DEL".as_slice(), own][..], &[b"SET", own, b"x"], &[b"INFO"], &[b"SCAN", b"0"]] {
+            assert!(may_be_sent(prefix, request), "{request:?}");
+        }
+    }
 
     #[test]
     fn an_info_field_is_found_by_its_whole_name() {

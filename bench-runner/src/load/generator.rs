@@ -95,6 +95,7 @@ pub struct Connections<'a> {
 #[derive(Debug)]
 pub struct Generator {
     shards: Vec<Shard>,
+    key_prefix: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -139,7 +140,7 @@ impl Generator {
             connection.listen(&shard.poller, shard.connections.len()).map_err(failed)?;
             shard.connections.push(connection);
         }
-        Ok(Self { shards })
+        Ok(Self { shards, key_prefix: address.key_prefix.clone() })
     }
 
     /// Runs one stretch of load to its end; every request is answered before it returns, unless it says why not.
@@ -150,6 +151,13 @@ impl Generator {
         stretch: &Stretch,
         stop: &AtomicBool,
     ) -> Stretched {
+        let prefixed;
+        let workload = if self.key_prefix.is_empty() {
+            workload
+        } else {
+            prefixed = Workload { key_prefix: self.key_prefix.clone(), ..workload.clone() };
+            &prefixed
+        };
         let threads = self.shards.len() as u64;
         let barrier = Barrier::new(self.shards.len());
         let mut first = stretch.first;

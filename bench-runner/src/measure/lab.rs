@@ -129,6 +129,11 @@ fn check_answers(definition: &Definition, target: &RunningTarget) -> Result<(), 
 impl Bench<'_> {
     fn run(&mut self) -> Vec<(String, Trial)> {
         let step = self.step;
+        if step.mode == Mode::External && !matches!(step.work, Work::Wire { .. }) {
+            let reason =
+                "this work fills, caps or restarts a server, which is not done to one that is not ours";
+            return fail_all(step, 0, Status::Skipped, reason);
+        }
         if let Work::Startup { cell, starts } = &step.work {
             return startup::measure(self, cell, *starts)
                 .into_iter()

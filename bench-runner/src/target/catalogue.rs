@@ -4,6 +4,7 @@
 //! misspelled setting that is silently ignored is a comparison of two things that were never meant.
 
 use super::Definition;
+use super::external::{self, External};
 use crate::scenario::strict;
 use anyhow::{Context, bail};
 use serde::Deserialize;
@@ -80,6 +81,22 @@ impl Catalogue {
         }
         self.overrides.insert(key.to_owned(), path);
         Ok(())
+    }
+
+    /// The targets that are already running, with the address that the catalogue gives each, or all with `url`.
+    ///
+    /// # Errors
+    /// An address cannot be read, or its host is not known.
+    pub fn reach(&mut self, url: Option<&str>, prefix: &str, keys_max: u64) -> anyhow::Result<Vec<External>> {
+        let mut reached = Vec::new();
+        for target in &mut self.targets {
+            let Some(address) = target.address.as_deref() else { continue };
+            let parsed = external::parse(url.unwrap_or(address)).map_err(anyhow::Error::msg)?;
+            let found = External { keys_max, ..parsed.under(prefix) };
+            reached.push(found.clone());
+            target.external = Some(found);
+        }
+        Ok(reached)
     }
 
     /// The file named by [`Catalogue::override_bin`], if one was.

@@ -7,9 +7,11 @@
 //! credited for children that have ended.
 
 use super::cgroup::{Cgroups, read_u64};
+use crate::load::client::{Address, Client, info_field};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +48,8 @@ pub enum Source {
     CpuStat(PathBuf),
     /// The CPU-time clocks of the process and its descendants.
     Processes(u32),
+    /// What a server that is not ours says of itself in `INFO`.
+    Info(Box<Address>),
 }
 
 impl Source {
@@ -77,6 +81,7 @@ impl Source {
             Self::Cpuacct(..) => "cpuacct.usage",
             Self::CpuStat(_) => "cpu.stat",
             Self::Processes(_) => "process clocks",
+            Self::Info(_) => "INFO",
         }
     }
 
@@ -105,8 +110,19 @@ impl Source {
                 })
             }
             Self::Processes(pid) => read_tree(*pid),
+            Self::Info(address) => {
+                let mut client = Client::connect(address, Duration::from_secs(5)).ok()?;
+                parse_info(&client.info().ok()?)
+            }
         }
     }
+}
+
+/// `used_cpu_sys:1.250000`: seconds.
+fn parse_info(info: &str) -> Option<CpuTime> {
+    let ns = |field| info_field(info, field)?.parse::<f64>().ok().map(|seconds| (seconds * 1e9) as u64);
+    let (user_ns, system_ns) = (ns("used_cpu_user")?, ns("used_cpu_sys")?);
+    Some(CpuTime { total_ns: user_ns + system_ns, user_ns, system_ns, throttled_ns: 0 })
 }
 
 /// `name value` lines.

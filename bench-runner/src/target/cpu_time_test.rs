@@ -140,3 +140,11 @@ fn version_2_is_read_from_cpu_stat() {
         CpuTime { total_ns: 1_500_000, user_ns: 1_000_000, system_ns: 500_000, throttled_ns: 70_000 };
     assert_eq!(read, expected);
 }
+
+#[test]
+fn what_a_server_says_of_itself_is_read_in_seconds() {
+    let info = "# CPU\r\nused_cpu_sys:1.250000\r\nused_cpu_user:2.5\r\nused_cpu_sys_children:9\r\n";
+    let read = parse_info(info).unwrap();
+    assert_eq!((read.total_ns, read.user_ns, read.system_ns), (3_750_000_000, 2_500_000_000, 1_250_000_000));
+    assert_eq!(parse_info("# Server\r\n"), None);
+}

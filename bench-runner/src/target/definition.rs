@@ -1,5 +1,6 @@
 //! What may `targets.toml` say of one target, and how do its arguments come about?
 
+use super::external::{self, External};
 use crate::model::{Mode, Role};
 use crate::scenario::strict;
 use anyhow::bail;
@@ -35,6 +36,11 @@ pub struct Definition {
     pub fallbacks: Vec<String>,
     /// An image that must be on this machine already: nothing is pulled. Such a target runs in containers only.
     pub image: Option<String>,
+    /// A server that is already running: `redis://host:port`. It is neither started nor ended.
+    pub address: Option<String>,
+    /// The server behind `address`, once it has been read.
+    #[serde(skip)]
+    pub external: Option<External>,
     /// The port it listens on inside its image.
     #[serde(default = "redis_port")]
     pub image_port: u16,
@@ -55,6 +61,7 @@ pub struct Definition {
     /// A driver program that is its client, where it speaks a protocol of its own; named as `binary` is.
     pub client: Option<String>,
     /// Its arguments.
+    #[serde(default)]
     pub args: Vec<String>,
     /// Further arguments where a memory cap is given.
     #[serde(default)]
@@ -64,9 +71,11 @@ pub struct Definition {
     /// Whether it answers `INFO` with Redis's field names.
     #[serde(default)]
     pub info: bool,
-    /// How to ask its version.
+    /// How to ask its version; a server behind an address is asked by `INFO`.
+    #[serde(default)]
     pub version: VersionProbe,
-    /// How to ask its allocator.
+    /// How to ask its allocator; likewise.
+    #[serde(default)]
     pub allocator: AllocatorProbe,
     /// Present where it can run from our image.
     pub container: Option<ContainerDefinition>,
@@ -121,7 +130,7 @@ pub enum Prepare {
 }
 
 /// The version is the word after `after` in what the program prints when given `args`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VersionProbe {
     /// Arguments that make it print its version.
@@ -178,7 +187,7 @@ impl Definition {
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let allocator = &self.allocator;
         let ways = [&allocator.after, &allocator.info, &allocator.text];
-        if ways.iter().filter(|way| way.is_some()).count() != 1 {
+        if self.address.is_none() && ways.iter().filter(|way| way.is_some()).count() != 1 {
             bail!("allocator needs exactly one of: after, info, text");
         }
         if allocator.info.is_some() && !self.info {
@@ -193,8 +202,12 @@ impl Definition {
         if self.info && self.protocol != Protocol::Resp {
             bail!("info is true, but only a target that speaks RESP answers INFO");
         }
-        if self.binary.is_empty() != self.image.is_some() {
-            bail!("it needs either a binary or an image");
+        let ways = [!self.binary.is_empty(), self.image.is_some(), self.address.is_some()];
+        if ways.into_iter().filter(|way| *way).count() != 1 {
+            bail!("it needs exactly one of: binary, image, address");
+        }
+        if let Some(address) = &self.address {
+            external::parse(address).map_err(anyhow::Error::msg)?;
         }
         if self.image.is_some() && self.container.is_some() {
             bail!("container is for targets that run from our image; this one has an image of its own");
@@ -254,11 +267,11 @@ impl Definition {
     #[must_use]
     pub fn supports(&self, mode: Mode) -> bool {
         match mode {
-            Mode::Native | Mode::NativeLimited => self.image.is_none(),
+            Mode::Native | Mode::NativeLimited => !self.binary.is_empty(),
             Mode::ContainerHost | Mode::ContainerPublished | Mode::ContainerNoIoUring => {
                 self.container.is_some() || self.image.is_some()
             }
-            Mode::External => false,
+            Mode::External => self.address.is_some(),
         }
     }
 

@@ -10,6 +10,7 @@ pub mod cpu_time;
 mod definition;
 mod digest;
 mod driver;
+pub mod external;
 pub mod memory;
 pub mod own_cgroup;
 mod probe;

@@ -2,6 +2,7 @@
 
 use super::command::run;
 use super::digest::{is_static, rustc_of, sha256_file};
+use super::external::External;
 use super::workdir::first_there;
 use super::{AllocatorProbe, Catalogue, Definition, SettingScope, Setup, Start, start};
 use crate::load::client::{Client, info_field};
@@ -73,6 +74,12 @@ fn identify(
     if let Some(reference) = &definition.image {
         return identify_image(definition, reference, setup, record);
     }
+    if let Some(external) = &definition.external {
+        return identify_external(external, record);
+    }
+    if definition.address.is_some() {
+        return Err("it is reached only by a run that is meant for it".to_owned());
+    }
     let binary = locate(definition, chosen, setup)?;
     if let Some(name) = binary.file_name() {
         record.command[0] = name.to_string_lossy().into_owned();
@@ -95,6 +102,20 @@ fn identify(
     if definition.container.is_some() {
         record.image = setup.image.as_ref().ok().cloned();
     }
+    Ok(())
+}
+
+/// A server that is already running is asked by `INFO`.
+fn identify_external(external: &External, record: &mut TargetRecord) -> Result<(), String> {
+    record.command = vec![external.shown.clone()];
+    let info =
+        Client::connect(&external.address, Duration::from_secs(10)).and_then(|mut client| client.info());
+    let info = info.map_err(|error| format!("{}: {error}", external.shown))?;
+    let field = |name: &str| info_field(&info, name).map(str::to_owned);
+    let name = field("server_name").unwrap_or_else(|| "redis".to_owned());
+    let version = field(&format!("{name}_version")).or_else(|| field("redis_version"));
+    record.version = version.unwrap_or_else(|| "unknown".to_owned());
+    record.allocator = field("mem_allocator").unwrap_or_else(|| "unknown".to_owned());
     Ok(())
 }
 

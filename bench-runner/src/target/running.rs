@@ -4,6 +4,7 @@ use super::cgroup::{Cgroups, Limits, status_field};
 use super::container::{CPUS, Container, MEMORY_BYTES, Request};
 use super::cpu_time::Source;
 use super::digest::sha256_file;
+use super::external::External;
 use super::memory::rss_bytes;
 use super::own_cgroup::Limit;
 use super::process::{Launch, NativeProcess, free_port};
@@ -67,6 +68,19 @@ pub struct RunningTarget {
 enum Kind {
     Native(NativeProcess),
     Container(Container),
+    External(#[expect(dead_code, reason = "held for its end")] Reached),
+}
+
+/// A server that is not ours: left as it was found.
+#[derive(Debug)]
+struct Reached(External);
+
+impl Drop for Reached {
+    fn drop(&mut self) {
+        if let Err(reason) = self.0.clean() {
+            eprintln!("bench-runner: {reason}");
+        }
+    }
 }
 
 impl Kind {
@@ -82,6 +96,7 @@ impl Kind {
                 let gone = !Path::new(&format!("/proc/{}", container.pid)).exists();
                 gone.then(|| container.last_words())
             }
+            Self::External(_) => None,
         }
     }
 
@@ -89,6 +104,8 @@ impl Kind {
         match self {
             Self::Native(process) => process.pid(),
             Self::Container(container) => container.pid,
+            // No process has this id: what would be read of it is not there.
+            Self::External(_) => 0,
         }
     }
 }
@@ -172,6 +189,9 @@ pub fn start(wanted: &Start<'_>) -> Result<RunningTarget, String> {
 fn start_once(wanted: &Start<'_>) -> Result<RunningTarget, String> {
     let Start { definition, setup, mode, placed, .. } = *wanted;
     let key = &definition.key;
+    if mode == Mode::External {
+        return reach(definition);
+    }
     let port = free_port()?;
     let mut password = None;
     let mut environment = wanted.environment()?;
@@ -244,6 +264,25 @@ fn start_once(wanted: &Start<'_>) -> Result<RunningTarget, String> {
     Ok(RunningTarget { address, pid, ready_ms, cpu, rss_bytes_start, kind, _folder: folder })
 }
 
+/// Connects to a server that is already running.
+fn reach(definition: &Definition) -> Result<RunningTarget, String> {
+    let key = &definition.key;
+    let external = definition.external.clone().ok_or_else(|| format!("{key} has no address"))?;
+    let begin = Instant::now();
+    let address = external.address.clone();
+    answers(definition.protocol, &address, Duration::from_secs(10))
+        .map_err(|reason| format!("{}: {reason}", external.shown))?;
+    Ok(RunningTarget {
+        cpu: Source::Info(Box::new(address.clone())),
+        address,
+        pid: 0,
+        ready_ms: begin.elapsed().as_secs_f64() * 1e3,
+        rss_bytes_start: 0,
+        kind: Kind::External(Reached(external)),
+        _folder: None,
+    })
+}
+
 /// Whether the limits that were read back are the ones a cell is labelled with.
 fn held_to(wanted: Limit, found: &Limits) -> Result<(), String> {
     let cpus = f64::from(wanted.cpus);
@@ -296,7 +335,7 @@ impl RunningTarget {
     pub fn facts(&self, generator_cpus: String) -> ProcessFacts {
         let container = match &self.kind {
             Kind::Container(container) => Some(container),
-            Kind::Native(_) => None,
+            Kind::Native(_) | Kind::External(_) => None,
         };
         ProcessFacts {
             runtime: container.map(|it| format!("{} {}", it.runtime().program, it.runtime().version)),
@@ -305,6 +344,12 @@ impl RunningTarget {
             image_digest: container.map(|it| it.image_digest.clone()),
             ..native_facts(self.pid, &self.cpu, self.rss_bytes_start, generator_cpus)
         }
+    }
+
+    /// Whether it was already running, and only its address is known.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        matches!(self.kind, Kind::External(_))
     }
 
     /// Ends it; returns when its process is gone.
@@ -349,7 +394,7 @@ fn followed(
     let mut wanted = match cpu {
         Source::Cpuacct(..) => vec!["cpuacct"],
         Source::CpuStat(_) => vec!["unified"],
-        Source::Processes(_) => Vec::new(),
+        Source::Processes(_) | Source::Info(_) => Vec::new(),
     };
     for (there, controller) in [(limits.cpu.is_some(), "cpu"), (limits.memory_bytes.is_some(), "memory")] {
         if there {

@@ -64,9 +64,14 @@ pub(crate) fn put_load(trial: &mut Trial, recorder: &Recorder, elapsed_s: f64) -
 pub(crate) fn put_system(trial: &mut Trial, account: Account, target: &RunningTarget) {
     let stat = account.finish(target.pid);
     let operations = trial.counts.operations.max(1) as f64;
-    put(trial, "server_cpu_ns_per_op", stat.server_cpu_ns as f64 / operations);
-    put(trial, "rss_bytes_peak", stat.rss_bytes_peak as f64);
-    put(trial, "rss_bytes_growth", stat.rss_bytes_peak as f64 - target.rss_bytes_start as f64);
+    // Of a server that is not ours nothing is known but what it says of itself.
+    if stat.server_cpu_ns > 0 || !target.is_external() {
+        put(trial, "server_cpu_ns_per_op", stat.server_cpu_ns as f64 / operations);
+    }
+    if !target.is_external() {
+        put(trial, "rss_bytes_peak", stat.rss_bytes_peak as f64);
+        put(trial, "rss_bytes_growth", stat.rss_bytes_peak as f64 - target.rss_bytes_start as f64);
+    }
     put(trial, "generator_busy", stat.generator_busy_max);
     trial.os = Some(stat);
 }

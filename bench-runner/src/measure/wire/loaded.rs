@@ -59,11 +59,11 @@ impl Loaded {
             _ => {
                 let mut client = Client::connect(&target.address, LOAD_PATIENCE)?;
                 if self.dirty || *self != Self::default() {
-                    client.expect_simple(&[b"FLUSHALL"], "OK")?;
+                    client.empty()?;
                 }
                 client.fill(0..phase.keys, &workload.length, values)?;
-                let held = client.expect_integer(&[b"DBSIZE"])?;
-                if u64::try_from(held).ok() != Some(phase.keys) {
+                let held = client.held()?.filter(|held| u64::try_from(*held).ok() != Some(phase.keys));
+                if let Some(held) = held {
                     let reason = format!("{} keys were set, DBSIZE says {held}", phase.keys);
                     return Err(End::Broken(Status::Invalid, reason));
                 }

@@ -1,0 +1,52 @@
+//! `bench-runner clean`: what did a killed run leave on somebody else's server, and away with it.
+
+use super::stdout::put;
+use super::{EXIT_FINE, EXIT_TOOL_ERROR, Global};
+use crate::target::external::{is_prefix, parse};
+use anyhow::{Error, bail};
+
+/// List, or remove, keys that a killed run left on a server that is not the runner's
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  bench-runner clean --target redis://127.0.0.1:6379
+      lists the prefixes of the runner's under which there are keys
+  bench-runner clean --target redis://127.0.0.1:6379 --prefix plumb:0123456789abcdef:
+      deletes the keys under that one
+
+Only keys that begin with the prefix are deleted. A prefix may belong to a run that is going on.")]
+pub(super) struct Args {
+    /// The server: redis://[user:password@]host:port[/database], rediss://…, unix:///path
+    #[arg(long, value_name = "URL")]
+    target: String,
+    /// Delete the keys under this prefix; without it, prefixes are listed and nothing is deleted
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<String>,
+}
+
+/// Carries it out; the exit code is in [`super`]'s list.
+pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
+    let server = parse(&args.target).map_err(Error::msg)?;
+    let Some(prefix) = args.prefix else {
+        let found = server.left_behind().map_err(Error::msg)?;
+        if found.is_empty() {
+            put(&format!("{} holds no keys of the runner\n", server.shown))?;
+        }
+        for (prefix, keys) in &found {
+            put(&format!(
+                "{keys} keys begin with {prefix}; delete them with: bench-runner clean --target {} --prefix {prefix}\n",
+                server.shown
+            ))?;
+        }
+        return Ok(EXIT_FINE);
+    };
+    if !is_prefix(&prefix) {
+        bail!(
+            "'{prefix}' is no prefix of the runner, which are plumb: and sixteen hexadecimal digits and a colon"
+        );
+    }
+    let server = server.under(&prefix);
+    let deleted = server.remove_left_behind().map_err(Error::msg)?;
+    put(&format!("deleted {deleted} keys that begin with {prefix} from {}\n", server.shown))?;
+    let left = server.left_behind().map_err(Error::msg)?;
+    Ok(if left.contains_key(&prefix) { EXIT_TOOL_ERROR } else { EXIT_FINE })
+}

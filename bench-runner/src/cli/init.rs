@@ -1,0 +1,53 @@
+//! `bench-runner init`: a start for a project that is not ours.
+
+use super::stdout::put;
+use super::{EXIT_FINE, Global};
+use crate::campaign::catalogue::STARTER;
+use anyhow::{Context as _, bail};
+use std::path::PathBuf;
+
+/// Write commented scenarios for measuring a server of your own
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  bench-runner init bench        writes bench/README.md and bench/scenarios/
+  cd bench
+  bench-runner run --target redis://127.0.0.1:6379
+  bench-runner report latest
+
+Files that are there already are never overwritten.")]
+pub(super) struct Args {
+    /// The folder, made if it is not there
+    #[arg(value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+/// Carries it out; the exit code is in [`super`]'s list.
+pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
+    let taken: Vec<String> = STARTER
+        .iter()
+        .map(|(file, _)| args.dir.join(file))
+        .filter(|path| path.exists())
+        .map(|path| path.display().to_string())
+        .collect();
+    if !taken.is_empty() {
+        bail!("{} is there already, and nothing was written: choose another folder", taken.join(", "));
+    }
+    for (file, text) in STARTER {
+        let path = args.dir.join(file);
+        let folder = path.parent().unwrap_or(&args.dir);
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        put(&format!("wrote {}\n", path.display()))?;
+    }
+    let enter =
+        if args.dir.as_os_str() == "." { String::new() } else { format!("  cd {}\n", args.dir.display()) };
+    put(&format!(
+        "\nNext, with a Redis-protocol server running:\n{enter}\
+         \x20 bench-runner run --target redis://127.0.0.1:6379 --dry-run   how long it will take\n\
+         \x20 bench-runner run --target redis://127.0.0.1:6379             measure; a few minutes\n\
+         \x20 bench-runner report latest                                   the last run again\n\
+         \nThe runner writes only keys of its own under a random prefix, and deletes them. A database that holds \
+         keys is measured only with --allow-non-empty.\n"
+    ))?;
+    Ok(EXIT_FINE)
+}

@@ -1,0 +1,306 @@
+//! How is a server measured that somebody else runs, without harming it?
+//!
+//! The runner writes only under a random prefix of its own and deletes exactly what it wrote, by name. It refuses
+//! a server beyond loopback (a load test of a server that is not yours is an attack), a database that already
+//! holds something, and a store that would evict its owner's keys to make room for ours, unless it is told that
+//! the owner agrees. What may be sent at all is listed in [`crate::load::client`].
+
+use crate::load::client::{Address, Client, Endpoint, TlsEndpoint, info_field};
+use std::collections::BTreeMap;
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What every prefix of ours begins with.
+const FAMILY: &str = "plumb:";
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The password, where it should not stand on a command line.
+pub const PASSWORD_VARIABLE: &str = "BENCH_RUNNER_TARGET_PASSWORD";
+
+/// A server that was already running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct External {
+    /// Where it is, with our prefix.
+    pub address: Address,
+    /// Its address for people: without the password.
+    pub shown: String,
+    /// Our keys there are `0..keys_max`.
+    pub keys_max: u64,
+}
+
+/// What the owner of the server allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Consent {
+    /// It may be on another machine.
+    pub remote: bool,
+    /// The database may hold keys already.
+    pub non_empty: bool,
+}
+
+/// A prefix that nobody else has: `plumb:` and sixteen random hexadecimal digits.
+#[must_use]
+pub fn draw_prefix() -> String {
+    format!("{FAMILY}{:016x}:", fastrand::u64(..))
+}
+
+/// Whether a text is a prefix as [`draw_prefix`] makes them.
+#[must_use]
+pub fn is_prefix(text: &str) -> bool {
+    let digits = text.strip_prefix(FAMILY).and_then(|rest| rest.strip_suffix(':'));
+    digits.is_some_and(|digits| {
+        digits.len() == 16
+            && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    })
+}
+
+/// Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS) or `unix:///path`.
+///
+/// # Errors
+/// It is no such address, or its host has none; says what an address looks like.
+pub fn parse(url: &str) -> Result<External, String> {
+    const SHAPES: &str =
+        "write redis://[user:password@]host:port[/database], rediss://… for TLS, or unix:///path";
+    let (scheme, rest) =
+        url.split_once("://").ok_or_else(|| format!("'{}' is no address: {SHAPES}", redacted(url)))?;
+    let password = std::env::var(PASSWORD_VARIABLE).ok().filter(|it| !it.is_empty());
+    if scheme == "unix" {
+        let path = PathBuf::from(rest);
+        if !path.is_absolute() {
+            return Err(format!("the path of a unix socket begins with /: {SHAPES}"));
+        }
+        let address = Address::of(Endpoint::Unix(path)).with_password(password);
+        return Ok(External { address, shown: url.to_owned(), keys_max: 0 });
+    }
+    let tls = match scheme {
+        "redis" => false,
+        "rediss" => true,
+        "http" | "https" => {
+            return Err(
+                "what a foreign HTTP server answers cannot be checked, so it is not measured; name a \
+                        Redis-protocol server"
+                    .to_owned(),
+            );
+        }
+        other => return Err(format!("the scheme '{other}' is not known: {SHAPES}")),
+    };
+    let (credentials, place) = match rest.rsplit_once('@') {
+        Some((credentials, place)) => (Some(credentials), place),
+        None => (None, rest),
+    };
+    let (host, database) = match place.split_once('/') {
+        Some((host, "")) => (host, None),
+        Some((host, number)) => {
+            let number = number.parse().map_err(|_| format!("'{number}' is no database number: {SHAPES}"))?;
+            (host, Some(number))
+        }
+        None => (place, None),
+    };
+    let bracketed_without_port = host.ends_with(']');
+    let with_port =
+        if host.contains(':') && !bracketed_without_port { host.to_owned() } else { format!("{host}:6379") };
+    let told = |error: std::io::Error| format!("the host of '{}' has no address: {error}", redacted(url));
+    let socket = with_port.to_socket_addrs().map_err(told)?.next();
+    let socket = socket.ok_or_else(|| format!("the host of '{}' has no address", redacted(url)))?;
+    let server_name = with_port.rsplit_once(':').map(|(name, _)| name.to_owned()).unwrap_or_default();
+    let endpoint = if tls {
+        Endpoint::Tls(TlsEndpoint { socket, server_name, roots: None })
+    } else {
+        Endpoint::Tcp(socket)
+    };
+    let (user, given) = match credentials.map(|it| it.split_once(':').unwrap_or(("", it))) {
+        Some((user, password)) => (user, Some(password.to_owned()).filter(|it| !it.is_empty())),
+        None => ("", None),
+    };
+    let address = Address {
+        user: Some(user.to_owned()).filter(|it| !it.is_empty()),
+        database,
+        ..Address::of(endpoint).with_password(given.or(password))
+    };
+    Ok(External { address, shown: redacted(url), keys_max: 0 })
+}
+
+/// An address without its password.
+#[must_use]
+pub fn redacted(url: &str) -> String {
+    let (Some((scheme, rest)), true) = (url.split_once("://"), url.contains('@')) else {
+        return url.to_owned();
+    };
+    match rest.rsplit_once('@') {
+        Some((credentials, place)) => {
+            let user = credentials.split_once(':').map_or("", |(user, _)| user);
+            format!("{scheme}://{user}:…@{place}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+impl External {
+    /// The same, with the prefix under which we write there.
+    #[must_use]
+    pub fn under(mut self, prefix: &str) -> Self {
+        self.address.key_prefix = prefix.as_bytes().to_vec();
+        self
+    }
+
+    fn is_loopback(&self) -> bool {
+        self.address.endpoint.socket().is_none_or(|socket| socket.ip().is_loopback())
+    }
+
+    /// Looks whether it may be measured; nothing is written.
+    ///
+    /// # Errors
+    /// It is beyond loopback or holds keys and its owner has not agreed, its memory cap has no room for
+    /// `planned_bytes`, or it does not answer. Each says what to do.
+    pub fn admit(&self, consent: Consent, planned_bytes: u64) -> Result<(), String> {
+        let shown = &self.shown;
+        if !self.is_loopback() && !consent.remote {
+            return Err(format!(
+                "{shown} is not on this machine. A load test of a server that is not yours is an attack; if it is \
+                 yours, or its owner agrees, add --allow-remote"
+            ));
+        }
+        let told = |error: crate::load::client::ClientError| format!("{shown}: {error}");
+        let mut client = Client::connect(&self.address, TIMEOUT).map_err(told)?;
+        let held = client.expect_integer(&[b"DBSIZE"]).map_err(told)?;
+        if held > 0 && !consent.non_empty {
+            return Err(format!(
+                "{shown} holds {held} keys, and nothing was written. The runner writes only keys of its own under a \
+                 random prefix and deletes them afterwards, but the load competes with whoever uses the server: if \
+                 that may be, add --allow-non-empty"
+            ));
+        }
+        let info = client.info().map_err(told)?;
+        room(&info, planned_bytes).map_err(|reason| format!("{shown}: {reason}"))
+    }
+
+    /// Deletes every key that we may have written there. Returns how many were there.
+    ///
+    /// # Errors
+    /// It cannot be reached; names the prefix under which keys were left.
+    pub fn clean(&self) -> Result<u64, String> {
+        let prefix = String::from_utf8_lossy(&self.address.key_prefix).into_owned();
+        if !is_prefix(&prefix) {
+            return Err(format!("'{prefix}' is no prefix of the runner"));
+        }
+        Client::connect(&self.address, TIMEOUT).and_then(|mut client| client.delete_own(self.keys_max)).map_err(
+            |error| {
+                format!(
+                    "keys that begin with {prefix} may be left on {}: {error}; remove them with `bench-runner clean \
+                     --target {} --prefix {prefix}`",
+                    self.shown, self.shown
+                )
+            },
+        )
+    }
+
+    /// Prefixes of the runner's under which there are keys, and how many.
+    ///
+    /// # Errors
+    /// It cannot be reached, or does not answer SCAN.
+    pub fn left_behind(&self) -> Result<BTreeMap<String, u64>, String> {
+        let mut found = BTreeMap::new();
+        self.scan(format!("{FAMILY}*").as_bytes(), |key| {
+            let text = String::from_utf8_lossy(key);
+            if let Some(prefix) = text.get(..FAMILY.len() + 17).filter(|prefix| is_prefix(prefix)) {
+                *found.entry(prefix.to_owned()).or_insert(0) += 1;
+            }
+            Vec::new()
+        })?;
+        Ok(found)
+    }
+
+    /// Deletes what an earlier run left under its prefix, found by SCAN.
+    ///
+    /// # Errors
+    /// As [`External::left_behind`].
+    pub fn remove_left_behind(&self) -> Result<u64, String> {
+        let prefix = self.address.key_prefix.clone();
+        let pattern = [prefix.as_slice(), b"key:*"].concat();
+        self.scan(&pattern, |key| if key.starts_with(&prefix) { key.to_vec() } else { Vec::new() })
+    }
+
+    /// Every key that matches, once or more; deletes those that `each` returns.
+    fn scan(&self, pattern: &[u8], mut each: impl FnMut(&[u8]) -> Vec<u8>) -> Result<u64, String> {
+        let told = |error: crate::load::client::ClientError| format!("{}: {error}", self.shown);
+        let mut client = Client::connect(&self.address, TIMEOUT).map_err(told)?;
+        let (mut cursor, mut deleted) = (b"0".to_vec(), 0);
+        loop {
+            let (next, keys) = client.scan(&cursor, pattern).map_err(told)?;
+            let doomed: Vec<Vec<u8>> =
+                keys.iter().map(|key| each(key)).filter(|key| !key.is_empty()).collect();
+            if !doomed.is_empty() {
+                let mut request: Vec<&[u8]> = vec![b"DEL"];
+                request.extend(doomed.iter().map(Vec::as_slice));
+                deleted += u64::try_from(client.expect_integer(&request).map_err(told)?).unwrap_or(0);
+            }
+            if next == b"0" {
+                return Ok(deleted);
+            }
+            cursor = next;
+        }
+    }
+}
+
+/// Whether a store has room for ours without throwing away its owner's keys.
+fn room(info: &str, planned_bytes: u64) -> Result<(), String> {
+    let number = |field| info_field(info, field).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let (cap, used) = (number("maxmemory"), number("used_memory"));
+    if cap == 0 || used.saturating_add(planned_bytes) <= cap {
+        return Ok(());
+    }
+    Err(format!(
+        "its memory cap is {cap} bytes, of which {used} are used, and the plan writes up to {planned_bytes}: it would \
+         evict its own keys or refuse ours. Raise the cap, or choose a smaller --profile"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_passwords_are_not_shown() {
+        let it = parse("redis://127.0.0.1:7000").unwrap();
+        assert_eq!(it.address, Address::tcp("127.0.0.1:7000".parse().unwrap()));
+        let it = parse("redis://me:se@cret@127.0.0.1/3").unwrap();
+        assert_eq!(
+            (it.address.user.as_deref(), it.address.password.as_deref()),
+            (Some("me"), Some("se@cret"))
+        );
+        assert_eq!((it.address.database, it.address.endpoint.socket().unwrap().port()), (Some(3), 6379));
+        assert_eq!(it.shown, "redis://me:…@127.0.0.1/3");
+        assert!(matches!(parse("rediss://[::1]:7001").unwrap().address.endpoint, Endpoint::Tls(_)));
+        assert!(matches!(parse("unix:///run/r.sock").unwrap().address.endpoint, Endpoint::Unix(_)));
+        for wrong in ["127.0.0.1:6379", "ftp://x", "redis://127.0.0.1/x", "unix://r", "http://127.0.0.1:80"] {
+            let error = parse(wrong).unwrap_err();
+            assert!(error.contains("redis") || error.contains("Redis") || error.contains('/'), "{error}");
+            assert_eq!(error.lines().count(), 1);
+        }
+        assert!(!parse("redis://u:hunter2@127.0.0.1/x").unwrap_err().contains("hunter2"));
+    }
+
+    #[test]
+    fn a_server_beyond_loopback_is_refused_before_anything_is_sent() {
+        // TEST-NET-1: nobody's.
+        let error = parse("redis://192.0.2.1:6379").unwrap().admit(Consent::default(), 0).unwrap_err();
+        assert!(error.contains("--allow-remote") && error.contains("attack"), "{error}");
+    }
+
+    #[test]
+    fn a_prefix_is_known_by_its_shape() {
+        assert!(is_prefix(&draw_prefix()));
+        assert_ne!(draw_prefix(), draw_prefix());
+        for other in
+            ["plumb:", "plumb:0123456789abcde:", "plumb:0123456789ABCDEF:", "other:0123456789abcdef:", ""]
+        {
+            assert!(!is_prefix(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_cap_without_room_is_refused() {
+        let info = "maxmemory:1000\r\nused_memory:900\r\n";
+        assert!(room(info, 50).is_ok() && room("maxmemory:0\r\nused_memory:900\r\n", 1 << 40).is_ok());
+        assert!(room(info, 200).unwrap_err().contains("would evict its own keys"));
+    }
+}
