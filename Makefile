@@ -66,8 +66,9 @@ test-smoke: build ## The smoke profile through the real binary and a real contai
 test-site: setup ## Unit tests, build and browser tests of the site
 	@cd website && npm run --silent typecheck && npm test --silent && npm run --silent build && npm run --silent e2e
 
-crosscheck: build ## Compare our load generator with redis-benchmark on the same cells
+crosscheck: build ## Compare our load generator with redis-benchmark and wrk on the same cells
 	@.ci/crosscheck $(RUNNER) $(SERVER)
+	@.ci/crosscheck-http $(RUNNER)
 
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)

@@ -12,6 +12,8 @@ use crate::load::recorder::Times;
 use crate::load::request::{Draw, Length, Protocol, Workload};
 use crate::load::values::Values;
 use crate::plan::Operation;
+use crate::target::{Documents, write_documents};
+use anyhow::Context;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +23,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The server; keys that begin with `key:` are overwritten
-    #[arg(long, value_name = "HOST:PORT", required_unless_present = "unix", conflicts_with = "unix")]
+    #[arg(long, value_name = "HOST:PORT", required_unless_present_any = ["unix", "write_documents"], conflicts_with = "unix")]
     server: Option<SocketAddr>,
     /// The server's Unix socket
     #[arg(long, value_name = "PATH")]
@@ -89,6 +91,9 @@ pub(super) struct Args {
     /// Seed of keys and arrivals; absent: another one every time
     #[arg(long)]
     seed: Option<u64>,
+    /// Write what every key holds into a file of its name in this folder, for a server of files, and end
+    #[arg(long, value_name = "DIR")]
+    write_documents: Option<PathBuf>,
     /// Load every key before (reads check the values they find)
     #[arg(long)]
     preload: bool,
@@ -215,15 +220,19 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         eprintln!("bench-runner: {text}");
         Ok(EXIT_USAGE)
     };
+    if let Some(folder) = &args.write_documents {
+        let documents = Documents { keys: args.keys, value_bytes: args.value_bytes, seed: VALUES_SEED };
+        std::fs::create_dir_all(folder)
+            .and_then(|()| write_documents(folder, documents))
+            .with_context(|| format!("cannot write the documents into {}", folder.display()))?;
+        return Ok(EXIT_FINE);
+    }
     let Some(address) = args.address() else { return refuse("--server or --unix says where the server is") };
     if args.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
         return refuse("--rate must be a number above 0");
     }
     let workload = args.workload();
     let resp = matches!(workload.protocol, Protocol::Resp2 | Protocol::Resp3);
-    if matches!(workload.protocol, Protocol::Http(_)) && args.operation != OperationFlag::Get {
-        return refuse("over HTTP there is only --operation get");
-    }
     raise_open_files();
     let values = Values::new(VALUES_SEED, args.value_bytes as usize);
     if args.preload && resp {

@@ -14,6 +14,7 @@ use super::stream::Connector;
 use super::values::Values;
 use super::worker::{Part, Turn};
 use crate::model::OpenLoop;
+use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -70,6 +71,8 @@ pub struct Stretched {
     pub lost: Option<String>,
     /// CPU time of all generator threads, ns.
     pub cpu_ns: u64,
+    /// The largest share of its time that a thread worked, or could have but had to wait for a CPU.
+    pub ready_max: f64,
     /// Busiest thread's CPU time over its time. Time that it span while nothing was to be done is left out.
     pub busy_max: f64,
     /// What was offered and what came of it, in an open loop.
@@ -218,6 +221,7 @@ fn merge(parts: Vec<Part>, stretch: &Stretch) -> Stretched {
         whole.timed_out |= part.timed_out;
         whole.stopped |= part.stopped;
         whole.cpu_ns += part.cpu_ns;
+        whole.ready_max = whole.ready_max.max(part.ready);
         whole.busy_max = whole.busy_max.max(part.busy);
         whole.lost = whole.lost.or_else(|| part.lost.clone());
         if let Some(delays) = &part.send_delays {
@@ -244,6 +248,18 @@ fn merge(parts: Vec<Part>, stretch: &Stretch) -> Stretched {
 pub(crate) fn thread_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// How long this thread has waited for a CPU while it could have run, ns: 0 where the kernel does not say.
+pub(crate) fn thread_waited_ns() -> u64 {
+    schedstat_ns(Path::new("/proc/thread-self/schedstat")).1
+}
+
+/// What a `schedstat` file says of a thread: how long it ran, and how long it waited for a CPU, ns.
+pub(crate) fn schedstat_ns(file: &Path) -> (u64, u64) {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut numbers = text.split_whitespace().map(|word| word.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// Ten thousand connections need as many files, here and in the targets that inherit the limit.

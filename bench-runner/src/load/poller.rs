@@ -4,6 +4,7 @@
 //! until nothing is left. mio would do, but for its waits of whole milliseconds.
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{self, PollFd, PollFlags};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 use std::io;
@@ -91,7 +92,15 @@ impl Poller {
     /// The system refuses. An interrupted wait is no error: it has no events.
     pub(super) fn wait(&self, events: &mut Events, timeout: Duration) -> io::Result<()> {
         events.0.clear();
-        let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        let mut timeout =
+            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        if timeout.tv_nsec % 1_000_000 != 0 {
+            // epoll's own wait would be rounded up to a whole millisecond, which is late for a request that is due.
+            match event::poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => timeout = Timespec { tv_sec: 0, tv_nsec: 0 },
+                Err(error) => return Err(error.into()),
+            }
+        }
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events.0), Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),

@@ -4,6 +4,7 @@ use crate::model;
 use crate::plan::Operation;
 use base64::Engine;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use std::collections::BTreeMap;
 
 /// Lowest value told apart, ns.
 pub const LOW_NS: u64 = 1;
@@ -130,6 +131,8 @@ pub struct Recorder {
     pub first_error: Option<String>,
     /// The first refusal's text.
     pub first_refusal: Option<String>,
+    /// Answers by their status code, where the protocol has one.
+    pub statuses: BTreeMap<u16, u64>,
 }
 
 impl Recorder {
@@ -174,6 +177,12 @@ impl Recorder {
         }
     }
 
+    /// Counts an answer by its status code.
+    #[inline]
+    pub fn status(&mut self, code: u16) {
+        *self.statuses.entry(code).or_default() += 1;
+    }
+
     /// Response times of an operation, if there was one.
     #[must_use]
     pub fn times(&self, operation: Operation) -> Option<&Times> {
@@ -206,6 +215,9 @@ impl Recorder {
         self.counts.misses += other.counts.misses;
         self.counts.errors += other.counts.errors;
         self.refusals += other.refusals;
+        for (code, count) in &other.statuses {
+            *self.statuses.entry(*code).or_default() += count;
+        }
         if self.first_error.is_none() {
             self.first_error.clone_from(&other.first_error);
         }

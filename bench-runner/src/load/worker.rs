@@ -4,11 +4,12 @@
 //! thread, not to the connection, so that a thousand connections do not push each other out of the cache.
 
 use super::connection::Connection;
-use super::generator::{LONG_NS, Pace, Shard, Stretch, thread_cpu_ns};
+use super::generator::{LONG_NS, Pace, Shard, Stretch, thread_cpu_ns, thread_waited_ns};
+use super::http;
 use super::poller::{Events, Poller};
 use super::recorder::{Recorder, Times};
 use super::reply::{Answer, judge};
-use super::request::{Asked, Source, Workload};
+use super::request::{Asked, Protocol, Source, Workload};
 use super::values::Values;
 use crate::plan::Operation;
 use std::collections::VecDeque;
@@ -33,6 +34,8 @@ pub(super) struct Part {
     pub(super) lost: Option<String>,
     pub(super) cpu_ns: u64,
     pub(super) busy: f64,
+    /// As `busy`, with the time it could have run but had to wait for a CPU.
+    pub(super) ready: f64,
     /// CPU time spent looking at the clock and at sockets that had nothing to say, ns.
     pub(super) spun_ns: u64,
     /// Open loop: end of the schedule, requests due, skipped, most in flight, and how late they were sent.
@@ -57,7 +60,7 @@ impl Part {
         turn: Turn,
         stop: &AtomicBool,
     ) -> Self {
-        let cpu_before = thread_cpu_ns();
+        let (cpu_before, waited_before) = (thread_cpu_ns(), thread_waited_ns());
         let start = Instant::now();
         let open = matches!(stretch.pace, Pace::Open(_));
         let mut part = Self::default();
@@ -94,8 +97,11 @@ impl Part {
         let mut part = worker.part;
         part.lost = driven.err();
         part.cpu_ns = thread_cpu_ns().saturating_sub(cpu_before);
+        let waited_ns = thread_waited_ns().saturating_sub(waited_before);
         let worked_ns = part.cpu_ns.saturating_sub(part.spun_ns);
-        part.busy = worked_ns as f64 / (start.elapsed().as_nanos().max(1) as f64);
+        let elapsed_ns = start.elapsed().as_nanos().max(1) as f64;
+        part.busy = worked_ns as f64 / elapsed_ns;
+        part.ready = (worked_ns + waited_ns) as f64 / elapsed_ns;
         part
     }
 }
@@ -298,6 +304,7 @@ impl Worker<'_> {
         // Sent one after the other, they lie in one piece, or in two where the queue wraps round.
         let (one, other) = connection.pending.as_slices();
         for asked in one.iter().chain(other) {
+            let begin = used;
             match judge(&bytes[used..], asked, self.values, self.workload) {
                 Answer::Right(consumed) => used += consumed,
                 Answer::Incomplete => break,
@@ -306,6 +313,10 @@ impl Worker<'_> {
                     break;
                 }
                 answer => used += self.part.note(asked, answer, self.workload, &mut tally),
+            }
+            if matches!(self.workload.protocol, Protocol::Http(_)) {
+                let recorder = &mut self.part.recorder;
+                http::status(&bytes[begin..]).into_iter().for_each(|code| recorder.status(code));
             }
             tally.answered[asked.operation as usize] += 1;
             if self.open {

@@ -2,6 +2,7 @@
 //!
 //! [`Lab::run_step`] never fails: what goes wrong with a target is a trial with a status and a reason.
 
+mod checks;
 mod embedded;
 mod external;
 mod keyspace;
@@ -9,8 +10,10 @@ mod lab;
 mod memory_cap;
 mod os_stat;
 mod progress;
+mod ready;
 mod startup;
 mod trial;
+mod waiting;
 mod wire;
 
 pub use lab::Lab;

@@ -1,5 +1,6 @@
 //! What did the system do between two moments? CPU time by owner, switches, steal, memory.
 
+use super::ready::ReadyTimes;
 use crate::load::generator::Stretched;
 use crate::model::OsStat;
 use crate::target::cpu_time::{CpuTime, Source, descendants};
@@ -14,6 +15,7 @@ pub(crate) struct Reading {
     cpu: CpuTime,
     machine: MachineTicks,
     switches: Switches,
+    ready: ReadyTimes,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +40,7 @@ impl Reading {
             cpu: source.read().unwrap_or_default(),
             machine: parse_machine(&stat),
             switches: switches(pid),
+            ready: ReadyTimes::take(pid),
         }
     }
 }
@@ -48,11 +51,19 @@ pub(crate) struct Account {
     seconds: f64,
     stat: OsStat,
     machine_busy_ns: u64,
+    generator_ready_max: f64,
+    server_ready_ns: u64,
+    /// Of the readiest thread in each stretch.
+    server_ready_max_ns: u64,
 }
 
 impl Account {
     /// Adds what happened between two readings, and what the generator used meanwhile.
     pub(crate) fn add(&mut self, before: &Reading, after: &Reading, load: &Stretched) {
+        let (longest_ns, all_ns) = after.ready.since(&before.ready);
+        self.server_ready_max_ns += longest_ns;
+        self.server_ready_ns += all_ns;
+        self.generator_ready_max = self.generator_ready_max.max(load.ready_max);
         self.add_program(before, after, load.cpu_ns, load.busy_max);
     }
 
@@ -72,6 +83,20 @@ impl Account {
         stat.involuntary_switches += after.switches.involuntary.saturating_sub(before.switches.involuntary);
         stat.generator_cpu_ns += cpu_ns;
         stat.generator_busy_max = stat.generator_busy_max.max(busy);
+    }
+
+    /// The largest share of its time that a generator thread worked, or waited for a CPU to work.
+    pub(crate) fn generator_ready_max(&self) -> f64 {
+        self.generator_ready_max
+    }
+
+    /// Cores that target and generator used together; the largest share of the time that one thread of either was
+    /// ready to run; and the threads of the target that were, on average.
+    pub(crate) fn readiness(&self) -> (f64, f64, f64) {
+        let of_time = |ns: u64| ns as f64 / 1e9 / self.seconds.max(1e-9);
+        let cores = of_time(self.stat.server_cpu_ns + self.stat.generator_cpu_ns);
+        let ready_max = of_time(self.server_ready_max_ns).max(self.generator_ready_max);
+        (cores, ready_max, of_time(self.server_ready_ns))
     }
 
     /// The whole, with the target's memory as it is now.

@@ -29,6 +29,7 @@ pub use probe::{locate, locate_client, probe};
 pub(crate) use ready::verify_foreign;
 pub use running::{Placed, RunningTarget, Start, start};
 pub use workdir::Documents;
+pub(crate) use workdir::write_documents;
 
 use crate::model::Image;
 use std::path::PathBuf;

@@ -83,7 +83,8 @@ pub(super) fn lay_out(
     Ok(Some(folder))
 }
 
-fn write_documents(folder: &Path, documents: Documents) -> std::io::Result<()> {
+/// Writes what each key holds into a file of its name.
+pub(crate) fn write_documents(folder: &Path, documents: Documents) -> std::io::Result<()> {
     let values = Values::new(documents.seed, documents.value_bytes as usize);
     let mut value = vec![0; documents.value_bytes as usize];
     let mut key = [0; KEY_BYTES];

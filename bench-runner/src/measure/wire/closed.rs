@@ -1,5 +1,6 @@
 //! A closed loop: how many requests are answered when each waits for the one before?
 
+use super::super::checks::{self, About};
 use super::super::lab::Bench;
 use super::super::os_stat::{Account, Reading};
 use super::super::trial::{empty, fact, invalidate, put};
@@ -135,20 +136,23 @@ impl<'a> Rounds<'a> {
             let moved = values_moved(&self.recorder) * u64::from(phase.value_bytes);
             put(&mut trial, "bytes_per_second", moved as f64 / elapsed_s.max(1e-9));
         }
-        put_system(&mut trial, self.account, target);
         if let Some(drift) = sampled::drift_ratio(&trial.windows) {
             put(&mut trial, "drift_ratio", drift);
         }
         if self.count > 1 {
             fact(&mut trial, "rounds", self.count);
         }
-        if let Some(reason) = self.recorder.first_error {
+        if let Some(reason) = &self.recorder.first_error {
             let errors = trial.counts.errors;
             invalidate(
                 &mut trial,
                 format!("{errors} of {operations} replies were wrong; the first: {reason}"),
             );
         }
+        let volatile = bench.definition.durability == "volatile";
+        let about = About { clients: phase.clients, closed_loop: true, volatile };
+        checks::look(&mut trial, about, &self.account, &self.recorder);
+        put_system(&mut trial, self.account, target);
         trial
     }
 }

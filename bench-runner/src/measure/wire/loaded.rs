@@ -46,12 +46,14 @@ impl Loaded {
             value_mix: phase.value_mix.clone(),
             dirty: false,
         };
-        // Documents stand on the disk before their server starts.
-        if *self == wanted || matches!(workload.protocol, Protocol::Http(_)) {
+        let http = matches!(workload.protocol, Protocol::Http(_));
+        // Files stand on the disk before their server starts, and a floor answers the same to everything.
+        let there = bench.definition.prepare.is_some() || bench.definition.role.keeps_nothing();
+        if *self == wanted || (http && there) {
             return Ok(());
         }
         match workload.protocol {
-            Protocol::Memcached => by_the_generator(bench, target, workload, values)?,
+            Protocol::Memcached | Protocol::Http(_) => by_the_generator(bench, target, workload, values)?,
             _ if bench.definition.role.keeps_nothing() => {
                 // It keeps nothing, and answers GET by a value of the length that was set last.
                 Client::connect(&target.address, LOAD_PATIENCE)?.fill(0..1, &workload.length, values)?;
@@ -84,7 +86,8 @@ fn by_the_generator(
     let fill = Workload {
         mix: vec![(Operation::Set, 1)],
         draw: Draw::Sequential,
-        pipeline: 64,
+        // Over HTTP few servers expect a second request before their first answer.
+        pipeline: if matches!(workload.protocol, Protocol::Http(_)) { 1 } else { 64 },
         expiry_ms: None,
         ..workload.clone()
     };

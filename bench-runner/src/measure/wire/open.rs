@@ -1,5 +1,6 @@
 //! An open loop: how long do requests take that start when they are due, and up to which rate?
 
+use super::super::checks::{self, About};
 use super::super::lab::Bench;
 use super::super::os_stat::{Account, Reading};
 use super::super::progress::Stage;
@@ -41,7 +42,6 @@ pub(super) fn measure(
     put(&mut trial, "latency_ns_p9999", times.percentile_ns(99.99) as f64);
     let mut account = Account::default();
     account.add(&before, &after, &done);
-    put_system(&mut trial, account, target);
     if let Some(delays) = &done.send_delays {
         fact(&mut trial, "send_delay_ns_p99", delays.percentile_ns(99.0));
     }
@@ -49,10 +49,14 @@ pub(super) fn measure(
         put_open(&mut trial, open);
     }
     trial.open_loop = done.open;
-    if let Some(reason) = done.recorder.first_error {
+    if let Some(reason) = &done.recorder.first_error {
         let (errors, operations) = (trial.counts.errors, trial.counts.operations);
         invalidate(&mut trial, format!("{errors} of {operations} replies were wrong; the first: {reason}"));
     }
+    let volatile = bench.definition.durability == "volatile";
+    let about = About { clients: load.phase.clients, closed_loop: false, volatile };
+    checks::look(&mut trial, about, &account, &done.recorder);
+    put_system(&mut trial, account, target);
     Ok(trial)
 }
 

@@ -1,0 +1,185 @@
+//! Is this answer the right one? Looks at its status and at every byte of its body.
+
+use crate::load::reply::Answer;
+use crate::load::request::Asked;
+use crate::load::values::Values;
+use crate::plan::Operation;
+
+/// Headers of one answer that are read; more of them are no answer that is waited for here.
+const HEADERS_MAX: usize = 64;
+
+/// Judges the answer at the head of `input` to what was `asked`.
+#[must_use]
+pub fn judge(input: &[u8], asked: &Asked, values: &Values, shape_only: bool) -> Answer {
+    let name = method(asked.operation);
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut headers);
+    let head = match response.parse(input) {
+        Ok(httparse::Status::Complete(head)) => head,
+        Ok(httparse::Status::Partial) => return Answer::Incomplete,
+        Err(error) => return Answer::Broken(format!("{name} was answered by no HTTP: {error}")),
+    };
+    let code = response.code.unwrap_or(0);
+    let body = match body_length(code, response.headers) {
+        Ok(length) => length,
+        Err(why) => return Answer::Broken(format!("{name} was answered by status {code} {why}")),
+    };
+    let Some(end) = head.checked_add(body) else {
+        return Answer::Broken(format!("{name} was answered by a body of {body} bytes"));
+    };
+    // A wrong length is known from the head: its body is still read, so that the next answer is found.
+    let Some(body) = input.get(head..end) else { return Answer::Incomplete };
+    match (asked.operation, code) {
+        (Operation::Get, 200) => judge_body(body, end, asked, values, shape_only),
+        (Operation::Set, 200 | 201 | 204) | (Operation::Del, 200 | 204) => Answer::Right(end),
+        (Operation::Get, 404) => Answer::Missed(end),
+        _ => Answer::Wrong(end, format!("{name} of key {} was answered by status {code}", asked.index)),
+    }
+}
+
+/// The status code at the head of `input`, if a whole status line is there.
+#[must_use]
+pub fn status(input: &[u8]) -> Option<u16> {
+    let rest = input.strip_prefix(b"HTTP/1.")?;
+    let digits = rest.get(2..5)?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn judge_body(body: &[u8], end: usize, asked: &Asked, values: &Values, shape_only: bool) -> Answer {
+    let length = asked.length as usize;
+    if body.len() != length {
+        let text = format!("GET of key {} gave {} bytes, not {length}", asked.index, body.len());
+        return Answer::Wrong(end, text);
+    }
+    if shape_only || values.is_right(asked.index, body) {
+        return Answer::Right(end);
+    }
+    let mut right = vec![0; length];
+    values.write(asked.index, &mut right);
+    let at = body.iter().zip(&right).position(|(one, other)| one != other).unwrap_or(0);
+    Answer::Wrong(end, format!("GET of key {} gave {length} bytes of which byte {at} is wrong", asked.index))
+}
+
+fn body_length(code: u16, headers: &[httparse::Header<'_>]) -> Result<usize, &'static str> {
+    if (100..200).contains(&code) || code == 204 || code == 304 {
+        return Ok(0);
+    }
+    let mut length = None;
+    for header in headers {
+        if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            return Err("and a body in pieces (Transfer-Encoding), which is not read here: \
+                        have the server send Content-Length");
+        }
+        if header.name.eq_ignore_ascii_case("content-length") {
+            let text = std::str::from_utf8(header.value).map_err(|_| "and a length that is no number")?;
+            length = Some(text.trim().parse().map_err(|_| "and a length that is no number")?);
+        }
+    }
+    length.ok_or("without saying how long its body is (Content-Length)")
+}
+
+fn method(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Get => "GET",
+        Operation::Set => "PUT",
+        Operation::Del => "DELETE",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(operation: Operation) -> Asked {
+        Asked { operation, index: 3, length: 64 }
+    }
+
+    fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+        [format!("HTTP/1.1 {status}\r\nServer: x\r\n{headers}\r\n").as_bytes(), body].concat()
+    }
+
+    fn document(index: u64, values: &Values) -> Vec<u8> {
+        let mut body = vec![0; 64];
+        values.write(index, &mut body);
+        answer("200 OK", "content-length: 64\r\n", &body)
+    }
+
+    #[test]
+    fn right_answers_are_right_and_every_shorter_piece_is_incomplete() {
+        let values = Values::new(1, 64);
+        for (operation, bytes) in [
+            (Operation::Get, document(3, &values)),
+            (Operation::Set, answer("201 Created", "Content-Length: 2\r\n", b"ok")),
+            (Operation::Del, answer("204 No Content", "", b"")),
+        ] {
+            assert_eq!(judge(&bytes, &asked(operation), &values, false), Answer::Right(bytes.len()));
+            for end in 0..bytes.len() {
+                let judged = judge(&bytes[..end], &asked(operation), &values, false);
+                assert_eq!(judged, Answer::Incomplete, "{operation:?} {end}");
+            }
+            // What follows belongs to the next answer.
+            let two = [bytes.as_slice(), b"HTTP/1.1 5"].concat();
+            assert_eq!(judge(&two, &asked(operation), &values, false), Answer::Right(bytes.len()));
+        }
+    }
+
+    #[test]
+    fn lies_are_seen() {
+        let values = Values::new(1, 64);
+        let mut changed = document(3, &values);
+        *changed.last_mut().unwrap() ^= 1;
+        for (operation, bytes, words) in [
+            (Operation::Get, document(4, &values), "byte 0 is wrong"),
+            (Operation::Get, changed, "byte 63 is wrong"),
+            (Operation::Get, answer("200 OK", "Content-Length: 2\r\n", b"ok"), "gave 2 bytes, not 64"),
+            (Operation::Get, answer("429 Too Many Requests", "Content-Length: 0\r\n", b""), "status 429"),
+            (Operation::Get, answer("304 Not Modified", "", b""), "status 304"),
+            (Operation::Get, answer("500 Oops", "Content-Length: 3\r\n", b"no!"), "status 500"),
+            (Operation::Set, answer("404 Not Found", "Content-Length: 0\r\n", b""), "status 404"),
+            (Operation::Del, answer("404 Not Found", "Content-Length: 0\r\n", b""), "status 404"),
+        ] {
+            let Answer::Wrong(used, text) = judge(&bytes, &asked(operation), &values, false) else {
+                panic!("{words} was not seen")
+            };
+            assert!(used == bytes.len() && text.contains(words), "{text}");
+        }
+        let missing = answer("404 Not Found", "Content-Length: 9\r\n", b"not found");
+        assert_eq!(judge(&missing, &asked(Operation::Get), &values, false), Answer::Missed(missing.len()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_with_its_status() {
+        let values = Values::new(1, 64);
+        for (bytes, words) in [
+            (
+                answer("200 OK", "Transfer-Encoding: chunked\r\n", b"0\r\n\r\n"),
+                "status 200 and a body in pieces",
+            ),
+            (answer("503 Busy", "", b"?"), "status 503 without saying"),
+            (answer("200 OK", "Content-Length: many\r\n", b""), "no number"),
+            (b"+OK\r\n".to_vec(), "no HTTP"),
+        ] {
+            let Answer::Broken(text) = judge(&bytes, &asked(Operation::Get), &values, false) else {
+                panic!("{words} was not seen")
+            };
+            assert!(text.contains(words), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_floor_is_held_to_status_and_length_only() {
+        let values = Values::new(1, 64);
+        let constant = answer("200 OK", "Content-Length: 64\r\n", &[b'x'; 64]);
+        assert_eq!(judge(&constant, &asked(Operation::Get), &values, true), Answer::Right(constant.len()));
+        let short = answer("200 OK", "Content-Length: 63\r\n", &[b'x'; 63]);
+        assert!(matches!(judge(&short, &asked(Operation::Get), &values, true), Answer::Wrong(..)));
+    }
+
+    #[test]
+    fn a_status_is_read_from_its_line() {
+        assert_eq!(status(b"HTTP/1.1 429 Too Many Requests\r\n"), Some(429));
+        assert_eq!(status(b"HTTP/1.0 200"), Some(200));
+        assert_eq!(status(b"HTTP/1.1 4"), None);
+        assert_eq!(status(b"+OK\r\n"), None);
+    }
+}

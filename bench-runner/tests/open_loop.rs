@@ -1,0 +1,169 @@
+//! Does the open loop see what queueing theory says it must?
+//!
+//! A real server with one worker that serves in order of arrival, its service times from a table. Arrivals are a pure
+//! function of the seed, so the response times can be calculated (Lindley's recursion) and compared with the measured
+//! ones. A generator that timed from the send, or sent late, or waited for replies, would be far off.
+
+#![allow(clippy::unwrap_used, reason = "a helper that gives up fails the test that called it")]
+
+use bench_runner::load::arrivals::{Arrival, Open, schedule};
+use bench_runner::load::client::Address;
+use bench_runner::load::generator::{Connections, Generator, Pace, Stretch};
+use bench_runner::load::recorder::Times;
+use bench_runner::load::request::{Draw, Length, Workload};
+use bench_runner::load::values::Values;
+use bench_runner::plan::Operation;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+const SECONDS: u64 = 5;
+const SET: usize = b"*3\r\n$3\r\nSET\r\n$16\r\nkey:000000000000\r\n$8\r\n12345678\r\n".len();
+
+/// How long the n-th request is served: 2 to 12 ms.
+fn service(number: usize) -> Duration {
+    Duration::from_micros(fastrand::Rng::with_seed(number as u64 ^ 0xf1f0).u64(2_000..12_000))
+}
+
+/// Sleeps, and spins over the last stretch: a sleep alone ends late.
+fn wait_until(end: Instant) {
+    const SPIN: Duration = Duration::from_micros(500);
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        if left > SPIN { std::thread::sleep(left - SPIN) } else { std::hint::spin_loop() }
+    }
+}
+
+/// One worker, first come, first served. Connections answer `PING` by themselves; every SET is work.
+fn server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (queue, work) = mpsc::channel::<(Instant, Arc<Mutex<TcpStream>>)>();
+    std::thread::spawn(move || {
+        let mut free = Instant::now();
+        for (number, (arrived, stream)) in work.iter().enumerate() {
+            // From the end of the one before, not from when the worker woke up: errors must not add up.
+            free = free.max(arrived) + service(number);
+            wait_until(free);
+            let _ = stream.lock().unwrap().write_all(b"+OK\r\n");
+        }
+    });
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let queue = queue.clone();
+            std::thread::spawn(move || receive(stream, &queue));
+        }
+    });
+    address
+}
+
+fn receive(mut stream: TcpStream, queue: &mpsc::Sender<(Instant, Arc<Mutex<TcpStream>>)>) -> Option<()> {
+    stream.set_nodelay(true).ok()?;
+    let writer = Arc::new(Mutex::new(stream.try_clone().ok()?));
+    let (mut input, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        let count = stream.read(&mut piece).ok().filter(|count| *count > 0)?;
+        let arrived = Instant::now();
+        input.extend_from_slice(&piece[..count]);
+        while !input.is_empty() {
+            const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+            if input.starts_with(PING) {
+                input.drain(..PING.len());
+                writer.lock().unwrap().write_all(b"+PONG\r\n").ok()?;
+            } else if input.len() >= SET {
+                input.drain(..SET);
+                queue.send((arrived, Arc::clone(&writer))).ok()?;
+            } else {
+                break;
+            }
+        }
+    }
+}
+
+/// The response times that such a server must give to these arrivals.
+fn calculated(arrivals_ns: &[u64]) -> Times {
+    let mut times = Times::new();
+    let mut free_ns = 0;
+    for (number, arrival_ns) in arrivals_ns.iter().enumerate() {
+        free_ns = free_ns.max(*arrival_ns) + service(number).as_nanos() as u64;
+        times.record(free_ns - arrival_ns);
+    }
+    times
+}
+
+/// Measured over calculated, of p50 and p99.
+fn measure(open: Open, seed: u64) -> [f64; 2] {
+    let workload = Workload {
+        mix: vec![(Operation::Set, 1)],
+        keys: 1_000,
+        draw: Draw::Uniform,
+        length: Length::Fixed(8),
+        ..Workload::default()
+    };
+    let values = Values::new(seed, 8);
+    let address = Address::tcp(server());
+    let connections = Connections { clients: 4, threads: 1, cpus: &[], protocol: &workload.protocol };
+    let mut generator = Generator::connect(&address, &connections).unwrap();
+    let stretch = Stretch {
+        min_ns: SECONDS * 1_000_000_000,
+        min_operations: 0,
+        limit: None,
+        pace: Pace::Open(open),
+        deadline: Instant::now() + Duration::from_secs(60),
+        seed,
+        first: 0,
+        window_percentiles: false,
+    };
+    let load = generator.run(&workload, &values, &stretch, &AtomicBool::new(false));
+    assert_eq!((load.lost, load.timed_out, load.recorder.counts.errors), (None, false, 0));
+    let due = schedule(open.arrival, open.per_second, seed, stretch.min_ns);
+    let told = load.open.unwrap();
+    assert_eq!(
+        (told.due, told.skipped, load.recorder.counts.operations),
+        (due.len() as u64, 0, due.len() as u64)
+    );
+    let (expected, seen) = (calculated(&due), load.recorder.times(Operation::Set).unwrap());
+    [50.0, 99.0]
+        .map(|percentile| seen.percentile_ns(percentile) as f64 / expected.percentile_ns(percentile) as f64)
+}
+
+/// One at a time: two cores are just enough for a generator and a server.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn agrees(open: Open) {
+    let _turn = alone();
+    // A crowded machine can only add to a response time; a wrong method is off every time.
+    let mut all = Vec::new();
+    for seed in [11, 12, 13] {
+        let ratios = measure(open, seed);
+        println!("{:?}: measured over calculated, p50 and p99: {ratios:.3?}", open.arrival);
+        if ratios.iter().all(|ratio| (0.95..=1.05).contains(ratio)) {
+            return;
+        }
+        all.push(ratios);
+    }
+    panic!("measured over calculated, p50 and p99, three times: {all:.3?}");
+}
+
+#[test]
+fn fixed_arrivals_meet_the_calculation() {
+    agrees(Open { per_second: 120.0, arrival: Arrival::Fixed, in_flight_bound: 10_000 });
+}
+
+#[test]
+fn poisson_arrivals_meet_the_calculation() {
+    agrees(Open { per_second: 100.0, arrival: Arrival::Poisson, in_flight_bound: 10_000 });
+}
+
+#[test]
+fn the_calculation_is_lindleys() {
+    let late = calculated(&[0, 0]);
+    let both = service(0) + service(1);
+    assert!((late.max_ns() as f64 / both.as_nanos() as f64 - 1.0).abs() < 0.001);
+    let apart = calculated(&[0, 1_000_000_000]);
+    assert!((apart.max_ns() as f64 / service(0).max(service(1)).as_nanos() as f64 - 1.0).abs() < 0.001);
+}
