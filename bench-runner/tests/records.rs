@@ -13,9 +13,20 @@ fn fixture() -> (Run, Vec<ScenarioRecord>) {
     read_indexed_run(&results, &index.versions[0].machines[0].runs[0]).unwrap()
 }
 
+const MACHINES: &str = r#"
+[[machine]]
+id = "fixture-machine"
+title = "Fixture: a machine that does not exist"
+class = "stored"
+description = "Nothing."
+fingerprints = ["f1f1f1f1f1f1"]
+"#;
+
 /// A checkout with one local run of each id.
 fn checkout(ids: &[&str]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("results")).unwrap();
+    std::fs::write(root.path().join("results/machines.toml"), MACHINES).unwrap();
     for (number, id) in ids.iter().enumerate() {
         let (mut run, mut scenarios) = fixture();
         (run.id, run.version) = ((*id).to_owned(), "local".to_owned());
@@ -86,6 +97,75 @@ fn publishing_copies_a_local_run_and_leaves_what_is_published_as_it_was() {
     let after = files(&results.join("0.0.1"));
     assert!(first.iter().all(|file| after.contains(file)) && after.len() == 2 * first.len());
     assert_eq!(files(&results.join("local")), local);
+}
+
+#[test]
+fn publishing_leaves_the_files_of_an_older_version_of_the_record_as_they_are() {
+    let root = checkout(&["r1"]);
+    let results = root.path().join("results");
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/records/v1");
+    for (path, bytes) in files(&old) {
+        let copy = results.join(path.strip_prefix(&old).unwrap());
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::write(copy, bytes).unwrap();
+    }
+    let before = files(&results.join("0.1.0"));
+    assert!(before.len() > 2 && String::from_utf8_lossy(&before[0].1).contains("\"schema_version\": 1,"));
+    ok(root.path(), &["publish", "r1", "--version", "0.0.1"]);
+    assert_eq!(files(&results.join("0.1.0")), before);
+    let index = read_index(&results.join("index.json")).unwrap();
+    assert_eq!(index.versions.iter().map(|one| one.version.as_str()).collect::<Vec<_>>(), ["0.0.1", "0.1.0"]);
+    // Every digest of the new index is still right, and the rows of both versions make their files again.
+    ok(root.path(), &["db", "rebuild"]);
+    let said = ok(root.path(), &["db", "check"]);
+    assert!(said.starts_with("3 runs with every digest right\n") && said.lines().count() == 1, "{said}");
+    let again = root.path().join("again");
+    for version in ["0.0.1", "0.1.0"] {
+        let into = again.to_str().unwrap();
+        ok(root.path(), &["db", "export", "latest", "--version", version, "--into", into]);
+        let made: Vec<_> = files(&again.join(version)).into_iter().map(|(_, bytes)| bytes).collect();
+        let kept: Vec<_> = files(&results.join(version)).into_iter().map(|(_, bytes)| bytes).collect();
+        assert!(made == kept, "version {version}");
+    }
+}
+
+#[test]
+fn the_database_is_checked_against_the_records_and_repaired() {
+    let root = checkout(&["r1", "r2"]);
+    let said = runner(root.path(), &["db", "check"]);
+    let text = String::from_utf8(said.stdout).unwrap();
+    assert!(said.status.code() == Some(1) && text.contains("there is no database"), "{text}");
+    assert!(ok(root.path(), &["db", "check", "--repair"]).contains("repaired: there is no database"));
+    // A run goes from the records: the database holds one too many.
+    let shown = ok(root.path(), &["db", "prune", "--keep", "1"]);
+    assert!(shown.contains("r1") && shown.contains("1 run would be removed"), "{shown}");
+    ok(root.path(), &["db", "check"]);
+    ok(root.path(), &["db", "prune", "--keep", "1", "--yes"]);
+    assert!(ok(root.path(), &["db", "check"]).starts_with("1 run "));
+    assert!(!root.path().join("results/local/fixture-machine/r1").exists());
+    // A record that was changed is found, and is not repaired by a rebuild.
+    let changed = root.path().join("results/local/fixture-machine/r2/run.json");
+    std::fs::write(&changed, std::fs::read_to_string(&changed).unwrap().replace("400.0", "401.0")).unwrap();
+    let said = runner(root.path(), &["db", "check", "--repair"]);
+    let text = String::from_utf8(said.stdout).unwrap();
+    assert!(said.status.code() == Some(1) && text.contains("record: ") && text.contains("sha256"), "{text}");
+    let said = String::from_utf8(runner(root.path(), &["db", "prune"]).stderr).unwrap();
+    assert!(said.contains("--keep"), "{said}");
+}
+
+#[test]
+fn tables_can_be_looked_up_and_answers_taken_as_csv() {
+    let root = checkout(&["r1"]);
+    ok(root.path(), &["db", "rebuild"]);
+    let tables = ok(root.path(), &["db", "tables"]);
+    for name in ["open_loop", "verdict", "unfinished_campaign", "latest_measurement", "send_delay_ns_max"] {
+        assert!(tables.contains(name), "{name}");
+    }
+    assert!(ok(root.path(), &["db", "schema", "verdict"]).starts_with("CREATE TABLE verdict ("));
+    let csv = ok(root.path(), &["db", "query", "--csv", "SELECT run_id, 'a,b' AS x FROM campaign"]);
+    assert_eq!(csv, "run_id,x\r\nr1,\"a,b\"\r\n");
+    let said = refused(root.path(), &["db", "query", "SELECT x FROM campaign"]);
+    assert!(said.contains("no such column: x (line 1, column 8"), "{said}");
 }
 
 #[test]

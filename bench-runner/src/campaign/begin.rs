@@ -339,12 +339,7 @@ pub fn begin(
         ));
     }
     Ok(Campaign {
-        id: format!(
-            "{}-{}-{:04x}",
-            now.strftime("%Y-%m-%dT%H%M%SZ"),
-            profile_name(profile),
-            fastrand::u16(..)
-        ),
+        id: draw_id(now, profile),
         version: options.version.clone(),
         purpose: options.purpose.clone(),
         profile,
@@ -364,6 +359,12 @@ pub fn begin(
         components: options.components.clone(),
         notes,
     })
+}
+
+/// An id for a run that starts now.
+#[must_use]
+pub fn draw_id(now: Timestamp, profile: Profile) -> String {
+    format!("{}-{}-{:04x}", now.strftime("%Y-%m-%dT%H%M%SZ"), profile_name(profile), fastrand::u16(..))
 }
 
 /// What to type, in a fresh clone, to make a run like this one.

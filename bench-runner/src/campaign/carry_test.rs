@@ -3,10 +3,10 @@
 use super::begin::{Campaign, Tools};
 use super::carry::{End, Measure, Watch, carry_out};
 use super::finish;
-use super::journal::Journal;
+use super::journal::{Journal, unfinished};
 use crate::environment::{Reader, machine, system};
 use crate::measure::Progress;
-use crate::model::{Counts, Mode, OsStat, Profile, Source, Status, Trial, Value};
+use crate::model::{Counts, Mode, OsStat, Profile, Source, Status, Trial, UnfinishedState, Value};
 use crate::plan::{self, Step, StepOutcome};
 use crate::scenario::{Scenario, info};
 use std::cell::RefCell;
@@ -161,8 +161,19 @@ fn an_interrupted_campaign_goes_on_where_it_stopped_and_measures_nothing_twice()
     let lab = FakeLab { stop_at: Some((4, &stop)), ..FakeLab::quiet() };
     let end = carry_out(&campaign, &journal, &lab, &stop, &mut Told::default()).unwrap();
     assert_eq!(end, End::Interrupted { done: 3, total });
-    assert_eq!(names(journal.folder()), ["plan.json", "step-0000.json", "step-0001.json", "step-0002.json"]);
+    assert_eq!(
+        names(journal.folder()),
+        ["plan.json", "state.json", "step-0000.json", "step-0001.json", "step-0002.json"]
+    );
 
+    // Two at once would measure every step twice.
+    let busy = Journal::open(results.path(), None).unwrap_err().to_string();
+    assert!(busy.contains("being carried out by another process"), "{busy}");
+    let known = unfinished(results.path()).unwrap();
+    assert!(known.len() == 1 && known[0].1, "{known:?}");
+    assert_eq!((known[0].0.state, known[0].0.steps_done), (UnfinishedState::Failed, 3));
+    drop(journal);
+    assert!(!unfinished(results.path()).unwrap()[0].1, "nobody is at it");
     let (journal, again) = Journal::open(results.path(), None).unwrap();
     assert_eq!(again, campaign, "a resumed run is the run that was planned");
     let lab = FakeLab::quiet();

@@ -1,11 +1,16 @@
 //! How does an interrupted campaign go on? What was planned and each finished step, one file each.
 //!
-//! `<results>/local/.journal/<run-id>/plan.json` and `step-NNNN.json`. A file appears only when it is complete
-//! (write beside, fsync, rename), so whatever ends the runner, a journal holds whole steps only.
+//! `<results>/local/.journal/<run-id>/plan.json`, `state.json` and `step-NNNN.json`. A file appears only when it
+//! is complete (write beside, fsync, rename), so whatever ends the runner, a journal holds whole steps only. The
+//! state says `failed` from the first moment on: a runner that is killed cannot write it any more. Whoever works
+//! on a journal holds a lock on its folder, which the system lets go when the process ends.
 
 use super::begin::Campaign;
+use crate::export;
+use crate::model::{UNFINISHED_SCHEMA, Unfinished, UnfinishedState};
 use crate::plan::StepOutcome;
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
+use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,7 +51,12 @@ impl Disturbance {
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
+    /// Held while somebody works on it.
+    _lock: File,
 }
+
+const PLAN: &str = "plan.json";
+const STATE: &str = "state.json";
 
 impl Journal {
     /// Where the journals of a results folder stand.
@@ -58,46 +68,100 @@ impl Journal {
     /// Begins one.
     ///
     /// # Errors
-    /// When the folder or the plan cannot be written.
+    /// When there is one of that id already, or the folder or the plan cannot be written.
     pub fn create(results: &Path, campaign: &Campaign) -> anyhow::Result<Self> {
-        let folder = Self::home(results).join(&campaign.id);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        let journal = Self { folder };
-        if let Err(error) = journal.put("plan.json", campaign) {
-            // Without a plan the folder says nothing and could not be resumed.
-            let _ = fs::remove_dir_all(&journal.folder);
-            let _ = fs::remove_dir(Self::home(results));
-            return Err(error.context("nothing was measured, and nothing is left to resume"));
-        }
-        Ok(journal)
+        let home = Self::home(results);
+        // Others begin and end theirs below the same folder.
+        let _others = export::lock(&results.join("local"))?;
+        fs::create_dir_all(&home).with_context(|| format!("cannot create {}", home.display()))?;
+        let folder = home.join(&campaign.id);
+        fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        let made = lock_of(&folder)?.context("another process is at it");
+        let begun = made.and_then(|lock| {
+            let journal = Self { folder: folder.clone(), _lock: lock };
+            journal.tell(campaign, UnfinishedState::Failed, NOT_ENDED)?;
+            // The plan comes last: a folder without one is no journal.
+            journal.put(PLAN, campaign)?;
+            Ok(journal)
+        });
+        begun.map_err(|error| {
+            let _ = fs::remove_dir_all(&folder);
+            let _ = fs::remove_dir(&home);
+            error.context("nothing was measured, and nothing is left to resume")
+        })
     }
 
-    /// Opens that of `run_id`, or the newest, and reads its plan.
+    /// Opens that of `run_id`, or the newest that nobody works on, and reads its plan.
     ///
     /// # Errors
-    /// When there is none, or its plan cannot be read.
+    /// When there is none, another process works on it, or its plan cannot be read.
     pub fn open(results: &Path, run_id: Option<&str>) -> anyhow::Result<(Self, Campaign)> {
         let home = Self::home(results);
-        let mut ids: Vec<String> = match fs::read_dir(&home) {
-            Ok(entries) => entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect(),
-            Err(_) => Vec::new(),
-        };
-        ids.retain(|id| home.join(id).join("plan.json").is_file());
-        ids.sort();
-        let id = match run_id {
+        let ids = ids(&home);
+        let (mut busy, mut found) = (None, None);
+        match run_id {
             Some(wanted) => match ids.iter().find(|id| *id == wanted) {
-                Some(id) => id,
+                Some(id) => {
+                    found = lock_of(&home.join(id))?.map(|lock| (id, lock)).or_else(|| {
+                        busy = Some(id);
+                        None
+                    })
+                }
                 None if ids.is_empty() => bail!("no interrupted run in {}", home.display()),
                 None => bail!("no interrupted run {wanted}; there are: {}", ids.join(", ")),
             },
-            None => match ids.last() {
-                Some(id) => id,
+            None => {
+                for id in ids.iter().rev() {
+                    match lock_of(&home.join(id))? {
+                        Some(lock) => {
+                            found = Some((id, lock));
+                            break;
+                        }
+                        None => busy = Some(id),
+                    }
+                }
+            }
+        }
+        let Some((id, lock)) = found else {
+            match busy {
+                Some(id) => {
+                    bail!("run {id} is being carried out by another process; wait until it has ended")
+                }
                 None => bail!("no interrupted run in {}: start one without --resume", home.display()),
-            },
+            }
         };
-        let journal = Self { folder: home.join(id) };
-        let campaign = journal.get("plan.json")?;
+        let journal = Self { folder: home.join(id), _lock: lock };
+        let campaign: Campaign = journal.get(PLAN)?;
+        ensure!(campaign.id == *id, "{} is the plan of run {}", journal.folder.display(), campaign.id);
         Ok((journal, campaign))
+    }
+
+    /// Writes how the campaign stands into the journal.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn tell(
+        &self,
+        campaign: &Campaign,
+        state: UnfinishedState,
+        reason: &str,
+    ) -> anyhow::Result<Unfinished> {
+        let count = |steps: usize| u32::try_from(steps).unwrap_or(u32::MAX);
+        let total = campaign.steps.iter().filter(|step| !campaign.skipped.contains_key(&step.position));
+        let told = Unfinished {
+            schema: UNFINISHED_SCHEMA.to_owned(),
+            run_id: campaign.id.clone(),
+            version: campaign.version.clone(),
+            profile: campaign.profile,
+            started_at: campaign.started_at.clone(),
+            state,
+            reason: reason.to_owned(),
+            told_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            steps_done: count(steps_kept(&self.folder)),
+            steps_total: count(total.count()),
+        };
+        self.put(STATE, &told)?;
+        Ok(told)
     }
 
     /// Keeps a finished step.
@@ -131,12 +195,13 @@ impl Journal {
     /// # Errors
     /// When the folder cannot be removed.
     pub fn remove(self) -> anyhow::Result<()> {
-        fs::remove_dir_all(&self.folder)
+        let home = self.folder.parent().unwrap_or(&self.folder).to_path_buf();
+        let _others = home.parent().map(export::lock).transpose()?;
+        // The plan goes first: what a kill leaves of the folder is no journal any more.
+        fs::remove_file(self.folder.join(PLAN))
+            .and_then(|()| fs::remove_dir_all(&self.folder))
             .with_context(|| format!("cannot remove {}", self.folder.display()))?;
-        // The last one takes the empty home with it.
-        if let Some(home) = self.folder.parent() {
-            let _ = fs::remove_dir(home);
-        }
+        clear(&home);
         Ok(())
     }
 
@@ -164,6 +229,69 @@ impl Journal {
             .inspect_err(|_| drop(fs::remove_file(&beside)))
             .with_context(|| format!("cannot write {}", path.display()))
     }
+}
+
+/// How every campaign stands that has a journal below `results`, oldest first; and whether a process is at it.
+///
+/// # Errors
+/// When a state cannot be read.
+pub fn unfinished(results: &Path) -> anyhow::Result<Vec<(Unfinished, bool)>> {
+    let home = Journal::home(results);
+    let mut all = Vec::new();
+    for id in ids(&home) {
+        let folder = home.join(&id);
+        let path = folder.join(STATE);
+        let Ok(text) = fs::read(&path) else { continue };
+        let mut told: Unfinished = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not what was written", path.display()))?;
+        // Steps were finished since; a killed runner could not say so.
+        told.steps_done = u32::try_from(steps_kept(&folder)).unwrap_or(u32::MAX).min(told.steps_total);
+        all.push((told, lock_of(&folder)?.is_none()));
+    }
+    Ok(all)
+}
+
+/// What stands in the state of a campaign as long as it has not ended.
+pub const NOT_ENDED: &str = "it has not ended: its process is at it, or was killed";
+
+/// Folders with a plan, oldest first.
+fn ids(home: &Path) -> Vec<String> {
+    let mut ids: Vec<String> = match fs::read_dir(home) {
+        Ok(entries) => entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect(),
+        Err(_) => Vec::new(),
+    };
+    ids.retain(|id| home.join(id).join(PLAN).is_file());
+    ids.sort();
+    ids
+}
+
+fn steps_kept(folder: &Path) -> usize {
+    let is_step = |name: &str| name.starts_with("step-") && name.ends_with(".json");
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_str().is_some_and(is_step)).count()
+}
+
+/// The lock on a journal; none while another process has it.
+fn lock_of(folder: &Path) -> anyhow::Result<Option<File>> {
+    let handle = File::open(folder).with_context(|| format!("cannot open {}", folder.display()))?;
+    match handle.try_lock() {
+        Ok(()) => Ok(Some(handle)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("cannot lock {}", folder.display()))
+        }
+    }
+}
+
+/// Removes what kills left below the home of journals, and the home with the last of them.
+fn clear(home: &Path) {
+    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+        let folder = entry.path();
+        if !folder.join(PLAN).exists() && matches!(lock_of(&folder), Ok(Some(_))) {
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+    let _ = fs::remove_dir(home);
 }
 
 fn step_file(position: u32) -> String {

@@ -1,8 +1,10 @@
 //! `bench-runner publish`: a local run becomes a run of a version, to be committed.
 
 use super::{EXIT_FINE, Format, Global, stdout};
+use crate::campaign::catalogue::machines;
+use crate::environment::Registry;
 use crate::export::{COMMITTED_LIMIT_BYTES, Found, find_run, shrink_to, write_run};
-use crate::model::{Profile, RunState};
+use crate::model::{Profile, Run, RunState};
 use anyhow::ensure;
 use serde_json::json;
 use std::path::PathBuf;
@@ -29,6 +31,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     ensure!(is_version(&args.version), "'{}' is no version: major.minor.patch, as in 0.1.0", args.version);
     let found = find_run(&results, &args.run, Some("local"))?;
     admit(&found, &args.version)?;
+    known_machine(&found.run, &machines(&global.root)?)?;
     let Found { mut run, mut scenarios, .. } = found;
     args.version.clone_into(&mut run.version);
     "release".clone_into(&mut run.purpose);
@@ -59,12 +62,40 @@ fn admit(found: &Found, version: &str) -> anyhow::Result<()> {
     );
     ensure!(!found.scenarios.is_empty(), "run {} holds no scenario", run.id);
     ensure!(
+        !run.source.dirty,
+        "run {} measured files that differed from commit {}: nobody could measure them again; commit, and run anew",
+        run.id,
+        run.source.commit
+    );
+    ensure!(
         run.source.version == version,
         "run {} measured version {}, not {version}; publish it as --version {}",
         run.id,
         run.source.version,
         run.source.version
     );
+    Ok(())
+}
+
+/// A name stands for the machines that `machines.toml` lists under it, and for no other.
+fn known_machine(run: &Run, registry: &Registry) -> anyhow::Result<()> {
+    let fingerprint = &run.machine.fingerprint;
+    match registry.machine.iter().find(|known| known.id == run.machine_key) {
+        Some(known) => ensure!(
+            known.fingerprints.contains(fingerprint),
+            "run {} stands under machine {}, whose fingerprints in results/machines.toml do not hold {fingerprint}: \
+             another machine is never published under that name",
+            run.id,
+            known.id
+        ),
+        None => ensure!(
+            run.machine_key == format!("unknown-{fingerprint}"),
+            "run {} stands under machine {}, which results/machines.toml does not name; add it there with fingerprint \
+             {fingerprint}",
+            run.id,
+            run.machine_key
+        ),
+    }
     Ok(())
 }
 
@@ -100,6 +131,28 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_is_published_under_its_own_name_only() {
+        let registry = |fingerprint: &str| {
+            let text = format!(
+                "[[machine]]\nid = \"fixture-machine\"\ntitle = \"T\"\nclass = \"stored\"\ndescription = \"D\"\n\
+                 fingerprints = [\"{fingerprint}\"]\n"
+            );
+            Registry::parse("machines.toml", &text).unwrap()
+        };
+        let mut run = found().run;
+        let own = run.machine.fingerprint.clone();
+        known_machine(&run, &registry(&own)).unwrap();
+        let said = known_machine(&run, &registry("000000000000")).unwrap_err().to_string();
+        assert!(said.contains("never published under that name") && said.contains(&own), "{said}");
+        run.machine_key = "elsewhere".into();
+        let said = known_machine(&run, &registry(&own)).unwrap_err().to_string();
+        assert!(said.contains("does not name"), "{said}");
+        // A machine without a name is recorded as what it is.
+        run.machine_key = format!("unknown-{own}");
+        known_machine(&run, &registry("000000000000")).unwrap();
+    }
+
+    #[test]
     fn what_is_no_whole_run_of_the_version_is_refused() {
         admit(&found(), "0.0.1").unwrap();
         let refused = |change: fn(&mut Found), expected: &str| {
@@ -111,6 +164,7 @@ mod tests {
         refused(|one| one.run.profile = Profile::Smoke, "never published");
         refused(|one| one.run.state = RunState::Interrupted, "--resume");
         refused(|one| one.scenarios.clear(), "no scenario");
+        refused(|one| one.run.source.dirty = true, "commit, and run anew");
         refused(|one| one.run.source.version = "0.2.0".into(), "measured version 0.2.0, not 0.0.1");
     }
 }

@@ -7,10 +7,10 @@ use crate::campaign::begin::{
     self, Bench, Campaign, Foreign, Options, Tools, choose, draw_seed, planned, same_programs,
 };
 use crate::campaign::carry::{End, Watch as _, carry_out};
-use crate::campaign::journal::Journal;
+use crate::campaign::journal::{Journal, NOT_ENDED, unfinished};
 use crate::campaign::{catalogue, finish};
 use crate::measure::Lab;
-use crate::model::Mode;
+use crate::model::{Mode, UnfinishedState};
 use crate::output::progress::{Shown, words};
 use crate::output::summary;
 use crate::plan::{Step, Work};
@@ -140,7 +140,12 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         command: command_line(),
         components: components(args.criterion.as_deref())?,
     };
-    let campaign = begin::begin(&options, &scenarios, &bench, plan, seed)?;
+    let mut campaign = begin::begin(&options, &scenarios, &bench, plan, seed)?;
+    while Journal::home(&results).join(&campaign.id).exists() {
+        // Another run of this second drew the same digits.
+        campaign.id = begin::draw_id(jiff::Timestamp::now(), campaign.profile);
+    }
+    tell_unfinished(&results, &place, global)?;
     let journal = Journal::create(&results, &campaign)?;
     go(&campaign, journal, &bench, &Way { results, place, stop }, global)
 }
@@ -209,10 +214,29 @@ fn go(
         shown.note(&format!("skipped: {reason}"));
     }
     let resume = format!("bench-runner run --resume {}{}", campaign.id, way.place);
+    let database = way.results.join("local.sqlite");
+    let tell = |state: UnfinishedState, reason: &str| {
+        journal.tell(campaign, state, reason).and_then(|told| db::store_unfinished(&database, &told))
+    };
+    if let Some(folder) = export::stored_folder(&way.results, &campaign.version, &campaign.id)? {
+        // It was killed between its record and its end.
+        shown.end();
+        return close(&folder, journal, way, global);
+    }
+    tell(UnfinishedState::Failed, NOT_ENDED)
+        .with_context(|| format!("nothing was measured; once that is mended, go on with `{resume}`"))?;
     let end = carry_out(campaign, &journal, &lab, &way.stop, &mut shown);
     shown.end();
+    if let Err(error) = &end {
+        // What went wrong comes first; that the state could not be written is a consequence.
+        let _ = tell(UnfinishedState::Failed, &format!("{error:#}"));
+    }
     match end.with_context(|| format!("stopped; every finished step is kept, go on with `{resume}`"))? {
         End::Interrupted { done, total } => {
+            tell(
+                UnfinishedState::Interrupted,
+                &format!("stopped by a signal after {done} of {total} steps, which are kept"),
+            )?;
             eprintln!(
                 "bench-runner: interrupted after {done} of {total} steps; they are kept. Go on with: {resume}"
             );
@@ -223,13 +247,18 @@ fn go(
     let (run, scenarios) = finish::record(campaign, &journal)?;
     let later = || format!("every step is kept; once that is mended, `{resume}` writes the record");
     let folder = export::write_run(&way.results, run, scenarios).with_context(later)?;
-    let (run, scenarios) = export::read_run(&folder)?;
-    // The record is whole from here on: the journal has done its work.
-    journal.remove()?;
+    close(&folder, journal, way, global)
+}
+
+/// The record is whole: enters it in the database, removes the journal, shows what came out.
+fn close(folder: &Path, journal: Journal, way: &Way, global: &Global) -> anyhow::Result<u8> {
+    let (run, scenarios) = export::read_run(folder)?;
     let database = way.results.join("local.sqlite");
     db::store(&database, &run, &scenarios).with_context(|| {
         format!("the records in {} are whole, but the database was not written", folder.display())
     })?;
+    // Last of all: until here, going on ends what a kill left undone.
+    journal.remove()?;
     let part = summary::Part::Whole;
     let written = format!("records   {}\ndatabase  {}\n", folder.display(), database.display());
     match global.format {
@@ -245,6 +274,19 @@ fn go(
         eprintln!("bench-runner: {line}");
     }
     Ok(if broken.is_empty() { EXIT_FINE } else { EXIT_TOOL_ERROR })
+}
+
+/// Says which runs were broken off and can be gone on with.
+fn tell_unfinished(results: &Path, place: &str, global: &Global) -> anyhow::Result<()> {
+    for (told, running) in unfinished(results)? {
+        if !running && !global.quiet {
+            eprintln!(
+                "run {} has not ended ({} of {} steps are kept): bench-runner run --resume {0}{place}",
+                told.run_id, told.steps_done, told.steps_total
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Why cells will be skipped, each reason once.

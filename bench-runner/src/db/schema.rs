@@ -1,44 +1,121 @@
-//! The tables and what keeps them append-only.
+//! The tables, how they came to be version by version, and what keeps them append-only.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
-/// Version of the shape in `schema.sql`, kept in `PRAGMA user_version`. Raised with every change of it.
-pub const USER_VERSION: i32 = 1;
+/// Version of the shape that the last of [`MIGRATIONS`] leaves, kept in `PRAGMA user_version`.
+pub const USER_VERSION: i32 = 2;
 
-/// Every table, and how the campaign of a new row is found: none where a row belongs to several campaigns.
-const TABLES: &[(&str, Option<&str>)] = &[
-    ("machine", None),
-    ("environment", None),
-    ("harness", None),
-    ("campaign", None),
-    ("build", None),
-    ("target", Some("new.campaign_id")),
-    ("scenario", None),
-    ("cell", Some("new.campaign_id")),
-    ("trial", Some(OF_CELL)),
-    ("series", None),
-    ("value", Some(OF_TRIAL)),
-    ("histogram", Some(OF_CELL)),
-    ("window", Some(OF_TRIAL)),
-    ("os_stat", Some(OF_TRIAL)),
-    ("summary", Some(OF_CELL)),
-    ("ratio", Some("(SELECT campaign_id FROM cell WHERE cell_id = new.numerator_cell_id)")),
-    ("component", Some("new.campaign_id")),
-];
-const OF_CELL: &str = "(SELECT campaign_id FROM cell WHERE cell_id = new.cell_id)";
-const OF_TRIAL: &str =
-    "(SELECT campaign_id FROM trial JOIN cell USING (cell_id) WHERE trial_id = new.trial_id)";
+/// Each takes an empty database (the first) or one of the version before to the next. A migration that a
+/// release has run is never changed; a new shape is a new file.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/v1.sql"), include_str!("migrations/v2.sql")];
 
-/// Makes the tables, views and triggers of an empty database.
-pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(include_str!("schema.sql"))?;
-    for (table, campaign) in TABLES {
-        connection.execute_batch(&triggers(table, *campaign))?;
-    }
-    connection.pragma_update(None, "user_version", USER_VERSION)
+const _: () = assert!(MIGRATIONS.len() as i32 == USER_VERSION);
+
+/// How the campaign of a new row is found.
+#[derive(Debug, Clone, Copy)]
+enum Guard {
+    /// A row belongs to several campaigns, or to none: it can be added at any time, and never changed.
+    Shared,
+    /// The expression gives the campaign: nothing is added once that is sealed.
+    Of(&'static str),
+    /// A mirror of the journals: not of a finished campaign, so its rows come and go.
+    Free,
 }
 
-fn triggers(table: &str, campaign: Option<&str>) -> String {
+const OF_CELL: Guard = Guard::Of("(SELECT campaign_id FROM cell WHERE cell_id = new.cell_id)");
+const OF_TRIAL: Guard =
+    Guard::Of("(SELECT campaign_id FROM trial JOIN cell USING (cell_id) WHERE trial_id = new.trial_id)");
+const OF_CAMPAIGN: Guard = Guard::Of("new.campaign_id");
+
+/// Every table.
+const TABLES: &[(&str, Guard)] = &[
+    ("machine", Guard::Shared),
+    ("environment", Guard::Shared),
+    ("harness", Guard::Shared),
+    ("campaign", Guard::Shared),
+    ("build", Guard::Shared),
+    ("target", OF_CAMPAIGN),
+    ("scenario", Guard::Shared),
+    ("scenario_record", OF_CAMPAIGN),
+    ("cell", OF_CAMPAIGN),
+    ("trial", OF_CELL),
+    ("open_loop", OF_TRIAL),
+    ("series", Guard::Shared),
+    ("value", OF_TRIAL),
+    ("histogram", OF_CELL),
+    ("distribution", OF_CELL),
+    ("window", OF_TRIAL),
+    ("os_stat", OF_TRIAL),
+    ("counter", OF_TRIAL),
+    ("summary", OF_CELL),
+    ("ratio", Guard::Of("(SELECT campaign_id FROM cell WHERE cell_id = new.numerator_cell_id)")),
+    ("component", OF_CAMPAIGN),
+    // A judgement comes after the campaigns it is of, and an attachment may.
+    ("attachment", Guard::Shared),
+    ("comparison", Guard::Shared),
+    ("verdict", Guard::Shared),
+    ("calibration", Guard::Shared),
+    ("changepoint", Guard::Shared),
+    ("bless", Guard::Shared),
+    ("unfinished_campaign", Guard::Free),
+];
+
+/// The version a database is of; 0: an empty one.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Takes a database from `from` to today's shape, rows and all. Foreign keys must be off meanwhile.
+pub(super) fn migrate(transaction: &Transaction, from: i32) -> rusqlite::Result<()> {
+    for trigger in triggers_of(transaction)? {
+        transaction.execute_batch(&format!("DROP TRIGGER {trigger}"))?;
+    }
+    for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or_default()) {
+        transaction.execute_batch(step)?;
+    }
+    for (table, guard) in TABLES {
+        transaction.execute_batch(&triggers(table, *guard))?;
+    }
+    transaction.pragma_update(None, "user_version", USER_VERSION)
+}
+
+/// Tables and triggers that today's shape has and the database has not: somebody removed them.
+pub(super) fn missing(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let has = |kind: &str, name: &str| {
+        connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2)",
+            (kind, name),
+            |row| row.get::<_, bool>(0),
+        )
+    };
+    let mut missing = Vec::new();
+    for (table, guard) in TABLES {
+        if !has("table", table)? {
+            missing.push(format!("table {table}"));
+        }
+        let suffixes: &[&str] = match guard {
+            Guard::Free => &[],
+            Guard::Shared => &["is_not_updated", "is_not_deleted"],
+            Guard::Of(_) => &["is_not_updated", "is_not_deleted", "is_sealed"],
+        };
+        for suffix in suffixes {
+            if !has("trigger", &format!("{table}_{suffix}"))? {
+                missing.push(format!("trigger {table}_{suffix}"));
+            }
+        }
+    }
+    Ok(missing)
+}
+
+fn triggers_of(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")?;
+    names.query_map([], |row| row.get(0))?.collect()
+}
+
+fn triggers(table: &str, guard: Guard) -> String {
+    if matches!(guard, Guard::Free) {
+        return String::new();
+    }
     // The one change there is: a campaign that has been entered whole is sealed.
     let sealing = if *table == *"campaign" { "WHEN old.sealed = 1" } else { "" };
     let mut text = format!(
@@ -47,7 +124,7 @@ fn triggers(table: &str, campaign: Option<&str>) -> String {
          CREATE TRIGGER {table}_is_not_deleted BEFORE DELETE ON {table} \
          BEGIN SELECT RAISE(ABORT, 'rows of {table} are never deleted'); END;"
     );
-    if let Some(campaign) = campaign {
+    if let Guard::Of(campaign) = guard {
         text.push_str(&format!(
             "CREATE TRIGGER {table}_is_sealed BEFORE INSERT ON {table} \
              WHEN (SELECT sealed FROM campaign WHERE campaign_id = {campaign}) = 1 \
@@ -63,8 +140,11 @@ mod tests {
 
     #[test]
     fn every_table_is_strict_and_guarded() {
-        let connection = Connection::open_in_memory().unwrap();
-        create(&connection).unwrap();
+        let mut connection = Connection::open_in_memory().unwrap();
+        let transaction = connection.transaction().unwrap();
+        migrate(&transaction, 0).unwrap();
+        transaction.commit().unwrap();
+        assert_eq!(missing(&connection).unwrap(), Vec::<String>::new());
         let mut statement = connection
             .prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
             .unwrap();
@@ -77,5 +157,15 @@ mod tests {
         known.sort_unstable();
         assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), known);
         assert!(found.iter().all(|(_, strict)| *strict), "{found:?}");
+        connection.execute_batch("DROP TRIGGER value_is_sealed; DROP TABLE bless").unwrap();
+        assert_eq!(
+            missing(&connection).unwrap(),
+            [
+                "trigger value_is_sealed",
+                "table bless",
+                "trigger bless_is_not_updated",
+                "trigger bless_is_not_deleted"
+            ]
+        );
     }
 }

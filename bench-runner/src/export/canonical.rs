@@ -86,10 +86,16 @@ fn write_value(text: &mut String, value: &Value, depth: usize) {
             pad(text, indent);
             text.push('}');
         }
-        scalar => {
-            let _ = write!(text, "{scalar}");
-        }
+        scalar => write_scalar(text, scalar),
     }
+}
+
+/// Zero has one spelling: a database does not keep the sign of it.
+fn write_scalar(text: &mut String, scalar: &Value) {
+    let _ = match scalar.as_f64() {
+        Some(zero) if scalar.is_f64() && zero == 0.0 => write!(text, "0.0"),
+        _ => write!(text, "{scalar}"),
+    };
 }
 
 /// The value on one line with spaces after `:` and `,`; none when it is longer than `room`.
@@ -123,9 +129,7 @@ fn put_inline(line: &mut String, value: &Value, room: usize) -> Option<()> {
             }
             line.push_str(" }");
         }
-        scalar => {
-            let _ = write!(line, "{scalar}");
-        }
+        scalar => write_scalar(line, scalar),
     }
     Some(())
 }
@@ -159,6 +163,11 @@ mod tests {
         let other = json!({ "b": { "y": 2, "x": [1, 2] }, "a": 1 });
         assert_eq!(params_sha256(&one), params_sha256(&other));
         assert_ne!(params_sha256(&one), params_sha256(&json!({ "a": 1, "b": { "x": [2, 1], "y": 2 } })));
+    }
+
+    #[test]
+    fn zero_is_spelled_without_a_sign() {
+        assert_eq!(to_text(&json!([-0.0, 0.0, 0, -1.5])).unwrap(), "[0.0, 0.0, 0, -1.5]\n");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which stored run is meant by `latest`, an id, or the beginning of one?
 
-use super::read::{listed_runs, read_indexed_run};
+use super::read::{Listed, ReadError, listed_runs, read_indexed_run};
 use crate::model::{Run, ScenarioRecord};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
@@ -58,10 +58,15 @@ pub fn find_run(results: &Path, wanted: &str, version: Option<&str>) -> anyhow::
         bail!("{shown} holds no run '{wanted}'; its index.json and local/index.json list those it has");
     };
     let (run, scenarios) = read_indexed_run(&listed.base, &listed.run)?;
-    let folder = listed.base.join(if listed.version == super::write::LOCAL {
-        PathBuf::from(&listed.machine_key).join(&run.id)
-    } else {
-        PathBuf::from(&listed.version).join(&listed.machine_key).join(&run.id)
-    });
-    Ok(Found { folder, run, scenarios })
+    Ok(Found { folder: listed.folder(), run, scenarios })
+}
+
+/// The folder of a run that the index lists under a version.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn stored_folder(results: &Path, version: &str, id: &str) -> Result<Option<PathBuf>, ReadError> {
+    let all = listed_runs(results)?;
+    let found = all.iter().find(|listed| listed.version == version && listed.run.id == id);
+    Ok(found.map(Listed::folder))
 }

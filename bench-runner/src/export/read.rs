@@ -148,6 +148,16 @@ pub fn read_indexed_run(base: &Path, listed: &IndexRun) -> Result<(Run, Vec<Scen
     read_run(folder)
 }
 
+/// The version that a listed run's files have; [`read_indexed_run`] gives every run as one of today's.
+///
+/// # Errors
+/// When `run.json` cannot be read.
+pub(crate) fn written_version(base: &Path, listed: &IndexRun) -> Result<u32, ReadError> {
+    let path = listed.files.first().map_or_else(|| base.to_path_buf(), |file| base.join(&file.path));
+    let head: Head = serde_json::from_slice(&bytes_of(&path)?).map_err(|error| misshapen(&path, &error))?;
+    Ok(head.schema_version)
+}
+
 /// Every run under `results/`, published and local, with the folder of its index; oldest first.
 ///
 /// # Errors
@@ -186,6 +196,12 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
+    /// Folder of its files.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let below = if self.version == LOCAL { self.base.clone() } else { self.base.join(&self.version) };
+        below.join(&self.machine_key).join(&self.run.id)
+    }
+
     fn order(&self) -> (&str, &str, &str) {
         (&self.run.started_at, &self.run.id, &self.version)
     }
@@ -210,16 +226,7 @@ fn check_digest(
 
 /// Kind and version first: a newer record is refused as such, not as one with unknown fields.
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], wanted: &'static str) -> Result<T, ReadError> {
-    let shape = |error: serde_json::Error| {
-        let full = error.to_string();
-        let place = format!(" at line {} column {}", error.line(), error.column());
-        ReadError::Shape {
-            path: path.to_path_buf(),
-            line: error.line(),
-            column: error.column(),
-            message: full.strip_suffix(&place).unwrap_or(&full).to_owned(),
-        }
-    };
+    let shape = |error: serde_json::Error| misshapen(path, &error);
     let head: Head = serde_json::from_slice(bytes).map_err(shape)?;
     if head.schema != wanted {
         return Err(ReadError::Kind { path: path.to_path_buf(), found: head.schema, wanted });
@@ -237,6 +244,17 @@ fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], wanted: &'static str) -
                 .map_err(|error| shape(serde_json::from_slice::<T>(bytes).err().unwrap_or(error)))
         }
         never => Err(ReadError::Unknown { path: path.to_path_buf(), found: never }),
+    }
+}
+
+fn misshapen(path: &Path, error: &serde_json::Error) -> ReadError {
+    let full = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    ReadError::Shape {
+        path: path.to_path_buf(),
+        line: error.line(),
+        column: error.column(),
+        message: full.strip_suffix(&place).unwrap_or(&full).to_owned(),
     }
 }
 

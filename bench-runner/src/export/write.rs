@@ -98,7 +98,7 @@ pub(super) fn write_run_on(
 }
 
 /// The files of a run: name and bytes, `run.json` first. Fills in the run's list of scenarios.
-fn spell(run: &mut Run, scenarios: &[ScenarioRecord]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+pub(crate) fn spell(run: &mut Run, scenarios: &[ScenarioRecord]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::with_capacity(scenarios.len() + 1);
     run.scenarios.clear();
     for record in scenarios {
@@ -165,6 +165,11 @@ fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     }
     done.with_context(|| refused(path, bytes.len()))?;
     path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Replaces an index by a whole new one.
+pub(super) fn save_index(path: &Path, index: &Index) -> anyhow::Result<()> {
+    replace(&RealDisk, path, canonical::to_text(index)?.as_bytes())
 }
 
 fn enter(index: &mut Index, run: &Run, folder: &Path, base: &Path, files: &[(String, Vec<u8>)]) {
@@ -248,8 +253,9 @@ fn missing_ancestors(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Holds off another runner that wants to change the same index; let go when dropped.
-fn lock(folder: &Path) -> anyhow::Result<File> {
+/// Holds off another runner that wants to change the same folder; let go when dropped, or by the system when the
+/// program is killed. Not to be taken twice by one thread.
+pub(crate) fn lock(folder: &Path) -> anyhow::Result<File> {
     std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     let handle = File::open(folder).with_context(|| format!("opening {}", folder.display()))?;
     handle.lock().with_context(|| format!("locking {}", folder.display()))?;

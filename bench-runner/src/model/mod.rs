@@ -11,6 +11,7 @@ mod index;
 pub mod metric;
 mod run;
 mod source;
+mod unfinished;
 
 pub use cell::*;
 pub use claim::*;
@@ -18,6 +19,7 @@ pub use environment::*;
 pub use index::*;
 pub use run::*;
 pub use source::*;
+pub use unfinished::*;
 
 /// Version of the JSON records written by this build; older ones are migrated on reading.
 pub const SCHEMA_VERSION: u32 = 2;

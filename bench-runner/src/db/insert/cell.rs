@@ -1,159 +1,150 @@
-//! Rows of what was measured: scenarios, cells, trials, values, histograms, ratios.
+//! Rows of what was measured: cells, trials, values, histograms, ratios.
 
-use super::{Rows, text, whole, word};
-use crate::model::{Cell, Histogram, OsStat, Ratio, ScenarioInfo, Trial, metric};
+use super::{Rows, fields, rename, take, take_part, whole};
+use crate::model::{Cell, Direction, Distribution, Histogram, Measurement, ScenarioRecord, Trial, metric};
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rusqlite::params;
+use serde_json::json;
 use std::collections::HashMap;
 
-impl Rows<'_> {
-    pub(super) fn scenario(&self, info: &ScenarioInfo) -> anyhow::Result<i64> {
-        let found = self.shared(
-            "SELECT scenario_id FROM scenario WHERE key = ?1 AND revision = ?2 AND params_sha256 = ?3 AND title = ?4 \
-             AND kind = ?5 AND analysis = ?6 AND validity = ?7 AND not_measured = ?8",
-            params![
-                info.key,
-                info.revision,
-                info.params_sha256,
-                info.title,
-                info.kind,
-                info.analysis,
-                info.validity,
-                info.not_measured,
-            ],
-        )?;
-        if let Some(known) = found {
-            return Ok(known);
-        }
-        Ok(self.put(
-            "INSERT INTO scenario (key, revision, title, kind, analysis, validity, not_measured, params, params_sha256) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                info.key,
-                info.revision,
-                info.title,
-                info.kind,
-                info.analysis,
-                info.validity,
-                info.not_measured,
-                text(&info.params)?,
-                info.params_sha256,
-            ],
-        )?)
-    }
+/// Unit and direction that a scenario's record gives its metrics; the metric table knows those it does not name.
+struct Units<'a> {
+    scenario: i64,
+    told: HashMap<(&'a str, Option<&'a str>), (&'a str, Direction)>,
+}
 
-    pub(super) fn cell(
+impl Rows<'_> {
+    /// Every cell of a scenario's record, then what lies between them.
+    pub(super) fn cells(
         &self,
         campaign: i64,
         scenario: i64,
-        target: Option<i64>,
-        cell: &Cell,
-    ) -> anyhow::Result<i64> {
-        let axes = &cell.axes;
-        let id = self.put(
-            "INSERT INTO cell (campaign_id, scenario_id, target_id, key, target, mode, placement, operation, clients, \
-             pipeline, value_bytes, set_percent, cap_bytes, requests, label, status, reason) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-            params![
-                campaign,
-                scenario,
-                target,
-                cell.key,
-                cell.target,
-                word(&cell.mode)?,
-                word(&cell.placement)?,
-                axes.operation,
-                axes.clients,
-                axes.pipeline,
-                axes.value_bytes,
-                axes.set_percent,
-                axes.cap_bytes.map(whole),
-                axes.requests.map(whole),
-                cell.label,
-                word(&cell.status)?,
-                cell.reason,
-            ],
-        )?;
+        targets: &HashMap<&str, i64>,
+        record: &ScenarioRecord,
+    ) -> anyhow::Result<()> {
+        let told =
+            record.cells.iter().flat_map(|cell| &cell.measurements).map(|one| {
+                ((one.metric.as_str(), one.operation.as_deref()), (one.unit.as_str(), one.direction))
+            });
+        let units = Units { scenario, told: told.collect() };
+        let mut ids = HashMap::new();
+        for cell in &record.cells {
+            let target = targets.get(cell.target.as_str()).copied();
+            let id =
+                self.cell(campaign, target, &units, cell).with_context(|| format!("cell {}", cell.key))?;
+            ids.insert(cell.key.as_str(), id);
+        }
+        for ratio in &record.ratios {
+            let id = |key: &str| {
+                let found = ids.get(key).copied();
+                found
+                    .with_context(|| format!("a ratio names cell '{key}', which the record does not hold"))
+                    .map(Some)
+            };
+            let mut all = fields(ratio)?;
+            for key in ["numerator", "denominator", "metric", "operation"] {
+                take(&mut all, key);
+            }
+            let ids = [
+                ("series_id", Some(self.series(&units, &ratio.metric, ratio.operation.as_deref())?)),
+                ("numerator_cell_id", id(&ratio.numerator)?),
+                ("denominator_cell_id", id(&ratio.denominator)?),
+            ];
+            self.put_fields("ratio", &ids, vec![("ratio", all)])?;
+        }
+        Ok(())
+    }
+
+    fn cell(&self, campaign: i64, target: Option<i64>, units: &Units, cell: &Cell) -> anyhow::Result<i64> {
+        // Without what has rows of its own, which would be spelled out as JSON only to be thrown away.
+        let bare = Cell {
+            measurements: Vec::new(),
+            distributions: Vec::new(),
+            merged_histograms: Vec::new(),
+            trials: Vec::new(),
+            ..cell.clone()
+        };
+        let mut all = fields(&bare)?;
+        for list in ["measurements", "distributions", "trials"] {
+            take(&mut all, list);
+        }
+        let axes = take_part(&mut all, "axes");
+        let ids =
+            [("campaign_id", Some(campaign)), ("scenario_id", Some(units.scenario)), ("target_id", target)];
+        let id = self.put_fields("cell", &ids, vec![("cell", all), ("axes", axes)])?;
         for trial in &cell.trials {
-            self.trial(id, scenario, trial).with_context(|| format!("trial {}", trial.index))?;
+            self.trial(id, units, trial).with_context(|| format!("trial {}", trial.index))?;
         }
         for merged in &cell.merged_histograms {
             self.histogram(id, None, merged)?;
         }
-        for measured in &cell.measurements {
-            let series = self.series(scenario, &measured.metric, measured.operation.as_deref())?;
-            self.put(
-                "INSERT INTO summary (cell_id, series_id, median, low, high, spread, n) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    id,
-                    series,
-                    measured.median,
-                    measured.low,
-                    measured.high,
-                    word(&measured.spread)?,
-                    measured.n,
-                ],
-            )?;
+        for (place, measured) in cell.measurements.iter().enumerate() {
+            self.summary(id, place, units, measured)?;
+        }
+        for (place, distribution) in cell.distributions.iter().enumerate() {
+            self.distribution(id, place, distribution)?;
         }
         Ok(id)
     }
 
-    fn trial(&self, cell: i64, scenario: i64, trial: &Trial) -> anyhow::Result<()> {
-        let process = trial.process.as_ref();
-        let id = self.put(
-            "INSERT INTO trial (cell_id, trial_index, position, status, reason, elapsed_s, operations, hits, misses, errors, \
-             pid, runtime, oci_runtime, container_id, image_digest, binary_sha256, cgroup, cpu_limit, memory_limit_bytes, \
-             limit_files, cpus_allowed, generator_cpus, cpu_time_source, rss_bytes_start, facts) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, \
-             ?24, ?25)",
-            params![
-                cell,
-                trial.index,
-                trial.position,
-                word(&trial.status)?,
-                trial.reason,
-                trial.elapsed_s,
-                whole(trial.counts.operations),
-                whole(trial.counts.hits),
-                whole(trial.counts.misses),
-                whole(trial.counts.errors),
-                process.map(|process| process.pid),
-                process.and_then(|process| process.runtime.as_ref()),
-                process.and_then(|process| process.oci_runtime.as_ref()),
-                process.and_then(|process| process.container_id.as_ref()),
-                process.and_then(|process| process.image_digest.as_ref()),
-                process.map(|process| &process.binary_sha256),
-                process.map(|process| text(&process.cgroup)).transpose()?,
-                process.and_then(|process| process.cpu_limit),
-                process.and_then(|process| process.memory_limit_bytes).map(whole),
-                process.map(|process| text(&process.limit_files)).transpose()?,
-                process.map(|process| &process.cpus_allowed),
-                process.map(|process| &process.generator_cpus),
-                process.map(|process| &process.cpu_time_source),
-                process.map(|process| whole(process.rss_bytes_start)),
-                text(&trial.facts)?,
-            ],
-        )?;
-        for value in &trial.values {
-            let series = self.series(scenario, &value.metric, value.operation.as_deref())?;
+    fn summary(&self, cell: i64, place: usize, units: &Units, measured: &Measurement) -> anyhow::Result<()> {
+        let mut all = fields(measured)?;
+        for of_the_series in ["metric", "operation", "unit", "direction"] {
+            take(&mut all, of_the_series);
+        }
+        all.insert("place".to_owned(), json!(place));
+        // Its own unit, not the scenario's: cells of one record are never told apart, but it is the record that says.
+        let own = (measured.unit.as_str(), measured.direction);
+        let series = self.series_of(units.scenario, &measured.metric, measured.operation.as_deref(), own)?;
+        let ids = [("cell_id", Some(cell)), ("series_id", Some(series))];
+        self.put_fields("summary", &ids, vec![("summary", all)])?;
+        Ok(())
+    }
+
+    fn distribution(&self, cell: i64, place: usize, distribution: &Distribution) -> anyhow::Result<()> {
+        let mut all = fields(distribution)?;
+        all.insert("place".to_owned(), json!(place));
+        self.put_fields("distribution", &[("cell_id", Some(cell))], vec![("distribution", all)])?;
+        Ok(())
+    }
+
+    fn trial(&self, cell: i64, units: &Units, trial: &Trial) -> anyhow::Result<()> {
+        let bare = Trial { values: Vec::new(), histograms: Vec::new(), windows: Vec::new(), ..trial.clone() };
+        let mut all = fields(&bare)?;
+        for list in ["values", "histograms", "windows"] {
+            take(&mut all, list);
+        }
+        let counts = take_part(&mut all, "counts");
+        let process = take_part(&mut all, "process");
+        let open_loop = take_part(&mut all, "open_loop");
+        let os = take_part(&mut all, "os");
+        rename(&mut all, "index", "trial_index");
+        let parts = vec![("trial", all), ("counts", counts), ("process", process)];
+        let id = self.put_fields("trial", &[("cell_id", Some(cell))], parts)?;
+        let of_trial = [("trial_id", Some(id))];
+        if !open_loop.is_empty() {
+            self.put_fields("open_loop", &of_trial, vec![("open_loop", open_loop)])?;
+        }
+        if !os.is_empty() {
+            self.put_fields("os_stat", &of_trial, vec![("os", os)])?;
+        }
+        for (place, value) in trial.values.iter().enumerate() {
+            let series = self.series(units, &value.metric, value.operation.as_deref())?;
             self.put(
-                "INSERT INTO value (trial_id, series_id, value) VALUES (?1, ?2, ?3)",
-                params![id, series, value.value],
+                "INSERT INTO value (trial_id, series_id, value, place) VALUES (?1, ?2, ?3, ?4)",
+                params![id, series, value.value, whole(place as u64)],
             )
             .with_context(|| format!("value {}", value.metric))?;
         }
         for histogram in &trial.histograms {
             self.histogram(cell, Some(id), histogram)?;
         }
-        for (index, window) in trial.windows.iter().enumerate() {
-            self.put(
-                "INSERT INTO window (trial_id, window_index, start_ms, length_ms, operations) VALUES (?1, ?2, ?3, ?4, ?5)",
-                params![id, whole(index as u64), window.start_ms, window.length_ms, whole(window.operations)],
-            )?;
+        for (place, window) in trial.windows.iter().enumerate() {
+            let ids = [("trial_id", Some(id)), ("window_index", Some(whole(place as u64)))];
+            self.put_fields("window", &ids, vec![("window", fields(window)?)])?;
         }
-        trial.os.as_ref().map(|os| self.os_stat(id, os)).transpose()?;
         Ok(())
     }
 
@@ -180,73 +171,26 @@ impl Rows<'_> {
         Ok(())
     }
 
-    fn os_stat(&self, trial: i64, os: &OsStat) -> rusqlite::Result<i64> {
-        self.put(
-            "INSERT INTO os_stat (trial_id, server_cpu_ns, server_user_ns, server_system_ns, generator_cpu_ns, \
-             generator_busy_max, foreign_cpu_cores, steal_ms, throttled_ms, involuntary_switches, voluntary_switches, \
-             rss_bytes_end, rss_bytes_peak) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-            params![
-                trial,
-                whole(os.server_cpu_ns),
-                whole(os.server_user_ns),
-                whole(os.server_system_ns),
-                whole(os.generator_cpu_ns),
-                os.generator_busy_max,
-                os.foreign_cpu_cores,
-                os.steal_ms,
-                os.throttled_ms,
-                whole(os.involuntary_switches),
-                whole(os.voluntary_switches),
-                whole(os.rss_bytes_end),
-                whole(os.rss_bytes_peak),
-            ],
-        )
+    fn series(&self, units: &Units, name: &str, operation: Option<&str>) -> anyhow::Result<i64> {
+        let described = || {
+            let (unit, direction, _) = metric::describe(name);
+            (unit, direction)
+        };
+        let unit = units.told.get(&(name, operation)).copied().unwrap_or_else(described);
+        self.series_of(units.scenario, name, operation, unit)
     }
 
-    fn series(&self, scenario: i64, name: &str, operation: Option<&str>) -> anyhow::Result<i64> {
-        let operation = operation.unwrap_or_default();
-        let found = self.shared(
-            "SELECT series_id FROM series WHERE scenario_id = ?1 AND metric = ?2 AND operation = ?3",
-            params![scenario, name, operation],
-        )?;
-        if let Some(known) = found {
-            return Ok(known);
-        }
-        let (unit, direction, _) = metric::describe(name);
-        Ok(self.put(
-            "INSERT INTO series (scenario_id, metric, operation, unit, direction) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![scenario, name, operation, unit, word(&direction)?],
-        )?)
-    }
-
-    pub(super) fn ratio(
+    fn series_of(
         &self,
         scenario: i64,
-        cells: &HashMap<&str, i64>,
-        ratio: &Ratio,
-    ) -> anyhow::Result<()> {
-        let cell = |key: &str| {
-            cells
-                .get(key)
-                .copied()
-                .with_context(|| format!("a ratio names cell '{key}', which the record does not hold"))
-        };
-        let series = self.series(scenario, &ratio.metric, ratio.operation.as_deref())?;
-        self.put(
-            "INSERT INTO ratio (kind, series_id, numerator_cell_id, denominator_cell_id, median, low, high, spread, n) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                ratio.kind,
-                series,
-                cell(&ratio.numerator)?,
-                cell(&ratio.denominator)?,
-                ratio.median,
-                ratio.low,
-                ratio.high,
-                word(&ratio.spread)?,
-                ratio.n,
-            ],
-        )?;
-        Ok(())
+        name: &str,
+        operation: Option<&str>,
+        (unit, direction): (&str, Direction),
+    ) -> anyhow::Result<i64> {
+        let all = fields(&json!({
+            "scenario_id": scenario, "metric": name, "operation": operation.unwrap_or_default(),
+            "unit": unit, "direction": direction,
+        }))?;
+        self.shared("series", &["scenario_id", "metric", "operation", "unit", "direction"], all)
     }
 }
