@@ -1,7 +1,7 @@
 //! What is found here, and what is planned on it: everything a campaign knows before its first step.
 
 use super::catalogue;
-use crate::environment::{Reader, hypervisor_vendor, machine, source, system};
+use crate::environment::{Reader, advice, hypervisor_vendor, machine, source, system};
 use crate::model::{
     Component, Environment, Machine, Mode, Profile, Role, ScenarioInfo, Source, TargetRecord,
 };
@@ -320,7 +320,7 @@ pub fn begin(
     let now = Timestamp::now();
     let source = source(&options.root);
     let profile = options.selection.profile;
-    let mut notes = Vec::new();
+    let mut notes = advice(&environment, target::cpus_usable());
     if source.dirty {
         notes.push("Tracked files differed from the commit.".to_owned());
     }

@@ -3,9 +3,9 @@
 use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::catalogue;
-use crate::environment::{Reader, hypervisor_vendor, machine, source, system};
+use crate::environment::{Reader, advice, hypervisor_vendor, machine, source, system};
 use crate::output::table;
-use crate::target::choose_cpus;
+use crate::target::{choose_cpus, cpus_usable};
 use serde_json::{Value, json};
 
 /// Show the machine, its environment and the source, as a record made now would hold them
@@ -21,6 +21,7 @@ pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
         environment.server_cpus = server.to_string();
         environment.generator_cpus = generator.to_string();
     }
+    let remarks = advice(&environment, cpus_usable());
     let all = json!({
         "machine_key": key, "machine": machine, "environment": environment, "source": source(&global.root),
     });
@@ -34,6 +35,9 @@ pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
     match global.format {
         Format::Markdown => put(&format!("{}\n", table::markdown(&head, &[], &rows)))?,
         _ => put(&format!("{}\n", table::human(&head, &[], &rows)))?,
+    }
+    for remark in remarks {
+        eprintln!("bench-runner: {remark}");
     }
     Ok(EXIT_FINE)
 }

@@ -146,6 +146,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         campaign.id = begin::draw_id(jiff::Timestamp::now(), campaign.profile);
     }
     tell_unfinished(&results, &place, global)?;
+    if !global.quiet {
+        for note in &campaign.notes {
+            eprintln!("bench-runner: {note}");
+        }
+    }
     let journal = Journal::create(&results, &campaign)?;
     go(&campaign, journal, &bench, &Way { results, place, stop }, global)
 }

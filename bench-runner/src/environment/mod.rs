@@ -2,12 +2,14 @@
 //!
 //! [`Reader`] reads below a root folder, so that tests hand it a tree of fixture files.
 
+mod advice;
 mod machine;
 mod reader;
 mod registry;
 mod source;
 mod system;
 
+pub use advice::advice;
 pub use machine::{hypervisor_vendor, machine};
 pub use reader::Reader;
 pub use registry::{Known, Registry};

@@ -97,6 +97,12 @@ fn can_limit() -> Result<(), String> {
         .map_err(|reason| format!("no native process can be held to limits here: {reason}"))
 }
 
+/// How many CPUs the runner may use.
+#[must_use]
+pub fn cpus_usable() -> usize {
+    rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize)
+}
+
 /// The first two CPUs the runner may use; none where there is only one.
 #[must_use]
 pub fn choose_cpus() -> Option<(u32, u32)> {
