@@ -4,7 +4,7 @@
 //! function of the seed, so the response times can be calculated (Lindley's recursion) and compared with the measured
 //! ones. A generator that timed from the send, or sent late, or waited for replies, would be far off.
 
-#![allow(clippy::unwrap_used, reason = "a helper that gives up fails the test that called it")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
 use bench_runner::load::arrivals::{Arrival, Open, schedule};
 use bench_runner::load::client::Address;
