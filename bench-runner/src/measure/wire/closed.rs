@@ -90,11 +90,7 @@ impl<'a> Rounds<'a> {
         };
         self.count += 1;
         Stretch {
-            min_ns: if exact.is_some() {
-                u64::MAX
-            } else {
-                nanoseconds(self.phase.min_seconds).saturating_sub(self.elapsed_ns)
-            },
+            min_ns: if exact.is_some() { u64::MAX } else { left_ns(self.phase.min_seconds, self.elapsed_ns) },
             min_operations: self.phase.min_operations.saturating_sub(done),
             limit,
             pace: Pace::Closed,
@@ -154,5 +150,26 @@ impl<'a> Rounds<'a> {
         checks::look(&mut trial, about, &self.account, &self.recorder);
         put_system(&mut trial, self.account, target);
         trial
+    }
+}
+
+/// The shortest stretch that is asked for, ns.
+const SHORTEST_NS: u64 = 1_000_000;
+
+/// How long the next stretch must last. Never next to nothing: time counts to the last reply, which may come some
+/// nanoseconds before the end, and a stretch over before its first request is sent would be asked for again and again.
+fn left_ns(min_seconds: f64, elapsed_ns: u64) -> u64 {
+    nanoseconds(min_seconds).saturating_sub(elapsed_ns).max(SHORTEST_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_that_is_asked_for_can_send_something() {
+        assert_eq!(left_ns(1.0, 0), 1_000_000_000);
+        assert_eq!(left_ns(1.0, 999_999_995), SHORTEST_NS);
+        assert_eq!(left_ns(1.0, 2_000_000_000), SHORTEST_NS);
     }
 }
