@@ -57,6 +57,14 @@ fn left_behind(runner: u32) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(|pid| ours(pid)).collect()
 }
 
+/// What the database says of runs that have not ended.
+fn unfinished(root: &Path) -> String {
+    let sql = "SELECT state, reason FROM unfinished_campaign";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bench-runner"));
+    command.args(["--format", "json", "db", "query", sql]).current_dir(root);
+    String::from_utf8(command.output().expect("bench-runner starts").stdout).expect("a text")
+}
+
 #[test]
 fn a_signal_keeps_the_finished_steps_and_resume_makes_the_record() {
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
@@ -76,12 +84,17 @@ fn a_signal_keeps_the_finished_steps_and_resume_makes_the_record() {
         let told = stderr.lines().find(|line| line.starts_with("bench-runner: interrupted after"));
         let told = told.unwrap_or_else(|| panic!("no word of the interruption in:\n{stderr}"));
         assert_eq!(left_behind(pid), Vec::<String>::new());
-        for path in files(&root.join("results")) {
-            let journal = path.components().any(|part| part.as_os_str() == ".journal");
-            assert!(journal, "{} was left behind", path.display());
+        // The journal, and the database, whose row says how the run stands.
+        let (rows, journal): (Vec<PathBuf>, Vec<PathBuf>) =
+            files(&root.join("results")).into_iter().partition(|path| path.ends_with("results/local.sqlite"));
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        for path in journal {
+            let is_journal = path.components().any(|part| part.as_os_str() == ".journal");
+            assert!(is_journal, "{} was left behind", path.display());
             let text = fs::read_to_string(&path).expect("a text");
             assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", path.display());
         }
+        assert!(unfinished(root).contains("\"state\": \"interrupted\""), "{}", unfinished(root));
 
         let id = told.split("--resume ").nth(1).expect("how to go on").trim();
         let output = runner(root, &["--resume", id]).output().expect("bench-runner starts");
@@ -95,6 +108,7 @@ fn a_signal_keeps_the_finished_steps_and_resume_makes_the_record() {
         let scenarios = record["scenarios"].as_array().expect("scenarios");
         let measured: u64 = scenarios.iter().map(|one| one["cells_ok"].as_u64().expect("a count")).sum();
         let lost: u64 = scenarios.iter().map(|one| one["cells_failed"].as_u64().expect("a count")).sum();
+        assert_eq!(unfinished(root).trim(), "[]");
         assert!(measured >= 6 && lost == 0, "{measured} measured, {lost} lost");
     }
 }

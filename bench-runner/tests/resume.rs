@@ -11,7 +11,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tiny::{Tiny, parsed};
 
-/// Kills; each is followed by a resumption, which is killed in turn.
+/// Kills that hit a run under way; each is followed by a resumption, which may be killed in turn.
 const KILLS: usize = 20;
 
 /// A process by id and start, so that a reused id is another one.
@@ -64,60 +64,61 @@ fn trials(folder: &Path) -> BTreeMap<String, Vec<u64>> {
     all
 }
 
-#[test]
-fn a_run_that_is_killed_twenty_times_loses_and_doubles_nothing() {
+/// Starts a run, kills it and its resumptions at random moments until `kills` have hit it under way or it has
+/// ended, and lets it end. Returns the kills that hit.
+fn harassed(kills: usize, random: &mut fastrand::Rng, expected: &BTreeMap<String, Vec<u64>>) -> usize {
     let tiny = Tiny::new();
+    let silent =
+        |mut run: std::process::Command| run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run = silent(tiny.run(&["--seed", "11"]));
+    wait_for("a plan in the journal", || {
+        tiny.journal().is_some_and(|journal| journal.join("plan.json").exists())
+    });
+    let id = tiny.journal().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let mut hit = 0;
+    while hit < kills {
+        // From the first moments of a process to several steps later.
+        std::thread::sleep(Duration::from_millis(random.u64(1..900)));
+        kill(&mut run);
+        if tiny.journal().is_none() {
+            break;
+        }
+        hit += 1;
+        assert_eq!(tiny.state()["state"], "failed", "kill {hit}: a killed run is a failed one");
+        // The database can be read, and says so too, from the moment there is one.
+        let told = tiny.ask("SELECT run_id, state, reason FROM unfinished_campaign");
+        for row in told.as_array().into_iter().flatten() {
+            assert_eq!((&row["state"], &row["run_id"]), (&"failed".into(), &id.as_str().into()), "{told}");
+        }
+        run = silent(tiny.resume(&id));
+    }
+    let _ = run.wait();
+    assert!(tiny.journal().is_none(), "the last resumption was left alone and ended");
+    assert_eq!(trials(&tiny.only_run()), *expected, "no trial is lost, none is there twice");
+    let campaigns = tiny.ask("SELECT run_id, state FROM campaign");
+    assert_eq!(campaigns, serde_json::json!([{ "run_id": id, "state": "complete" }]));
+    assert_eq!(tiny.ask("SELECT * FROM unfinished_campaign"), serde_json::json!([]));
+    let output = tiny.runner(&["db", "check"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    hit
+}
+
+#[test]
+fn runs_that_are_killed_twenty_times_lose_and_double_nothing() {
     // What the same plan measures when nothing happens to it.
     let undisturbed = Tiny::new();
     let output = undisturbed.run(&["--seed", "11"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let expected = trials(&undisturbed.only_run());
     assert!(expected.len() >= 4 && expected.values().all(|trials| !trials.is_empty()), "{expected:?}");
-
     let mut random = fastrand::Rng::with_seed(20);
-    let mut run = tiny.run(&["--seed", "11"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for("a plan in the journal", || {
-        tiny.journal().is_some_and(|journal| journal.join("plan.json").exists())
-    });
-    let id = tiny.journal().unwrap().file_name().unwrap().to_string_lossy().into_owned();
-    let mut killed_in_the_middle = 0;
-    for round in 0..KILLS {
-        // From the first moments of a process to several steps later.
-        std::thread::sleep(Duration::from_millis(random.u64(1..700)));
-        kill(&mut run);
-        let done = tiny.journal().is_none();
-        if !done {
-            killed_in_the_middle += 1;
-            assert_eq!(tiny.state()["state"], "failed", "round {round}: a killed run is a failed one");
-            // The database can be read, and says so too, from the moment there is one.
-            let told = tiny.ask("SELECT run_id, state, reason FROM unfinished_campaign");
-            assert!(
-                told.as_array().is_none_or(|rows| rows
-                    .iter()
-                    .all(|row| row["state"] == "failed" && row["run_id"] == id.as_str())),
-                "{told}"
-            );
-        }
-        if done && tiny.runs().len() == 1 {
-            break;
-        }
-        run = tiny.resume(&id).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let (mut hit, mut runs) = (0, 0);
+    while hit < KILLS {
+        hit += harassed(KILLS - hit, &mut random, &expected);
+        runs += 1;
+        assert!(runs < 60, "only {hit} kills hit a run that was under way");
     }
-    let _ = run.wait();
-    if tiny.journal().is_some() {
-        let output = tiny.resume(&id).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-    assert!(killed_in_the_middle >= 5, "only {killed_in_the_middle} kills hit a run that was under way");
-    assert_eq!(trials(&tiny.only_run()), expected, "no trial is lost, none is there twice");
-    assert!(tiny.journal().is_none());
-    assert_eq!(
-        tiny.ask("SELECT run_id, state FROM campaign"),
-        serde_json::json!([{ "run_id": id, "state": "complete" }])
-    );
-    assert_eq!(tiny.ask("SELECT * FROM unfinished_campaign"), serde_json::json!([]));
-    let output = tiny.runner(&["db", "check"]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    eprintln!("{hit} kills hit {runs} runs under way");
 }
 
 #[test]

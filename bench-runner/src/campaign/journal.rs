@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A step that was gone through, with what should be said of it beside the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -251,6 +252,10 @@ pub fn unfinished(results: &Path) -> anyhow::Result<Vec<(Unfinished, bool)>> {
     Ok(all)
 }
 
+/// How often a lock is tried, and the pause between.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(10);
+
 /// What stands in the state of a campaign as long as it has not ended.
 pub const NOT_ENDED: &str = "it has not ended: its process is at it, or was killed";
 
@@ -274,13 +279,18 @@ fn steps_kept(folder: &Path) -> usize {
 /// The lock on a journal; none while another process has it.
 fn lock_of(folder: &Path) -> anyhow::Result<Option<File>> {
     let handle = File::open(folder).with_context(|| format!("cannot open {}", folder.display()))?;
-    match handle.try_lock() {
-        Ok(()) => Ok(Some(handle)),
-        Err(fs::TryLockError::WouldBlock) => Ok(None),
-        Err(fs::TryLockError::Error(error)) => {
-            Err(error).with_context(|| format!("cannot lock {}", folder.display()))
+    for again in (0..LOOKS).rev() {
+        match handle.try_lock() {
+            Ok(()) => return Ok(Some(handle)),
+            // Another may only be looking whether somebody is at it.
+            Err(fs::TryLockError::WouldBlock) if again > 0 => std::thread::sleep(LOOK),
+            Err(fs::TryLockError::WouldBlock) => break,
+            Err(fs::TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("cannot lock {}", folder.display()));
+            }
         }
     }
+    Ok(None)
 }
 
 /// Removes what kills left below the home of journals, and the home with the last of them.
