@@ -56,7 +56,7 @@ pub fn query(path: &Path, sql: &str, patience: Duration) -> anyhow::Result<Answe
 fn ask(connection: &Connection, sql: &str) -> anyhow::Result<Answer> {
     let mut statement = connection.prepare(sql).map_err(|error| misspelled(sql, error))?;
     ensure!(statement.readonly(), "the database is append-only: only questions (SELECT) are carried out");
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = Vec::new();
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {

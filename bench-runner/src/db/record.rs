@@ -332,7 +332,7 @@ impl Reader<'_> {
 fn read(table: &str, row: &Row) -> anyhow::Result<Fields> {
     let texts = JSON.iter().find(|(name, _)| *name == table).map_or(&[][..], |(_, columns)| columns);
     let mut fields = Fields::new();
-    for (place, column) in row.as_ref().column_names().into_iter().enumerate() {
+    for (place, column) in row.as_ref().column_names().enumerate() {
         let value = match row.get_ref(place)? {
             ValueRef::Null => continue,
             ValueRef::Integer(number) if FLAGS.contains(&column) => json!(number != 0),
