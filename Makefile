@@ -30,7 +30,7 @@ build: ## Build the server and the runner, static and optimised
 drivers: ## Build the programs that drive embedded engines and PostgreSQL (a few minutes)
 	@$(STATIC) $(DRIVERS)
 
-bench: setup build components ## Measure here (quick profile) and build the pages: results/local*, website/build
+bench: setup build drivers components ## Measure here (quick profile) and build the pages: results/local*, website/build
 	@$(RUNNER) run --profile $(PROFILE) --server-binary $(SERVER) --criterion $(TARGET_DIR)/criterion
 	@$(MAKE) --no-print-directory site
 	@$(RUNNER) report latest
