@@ -37,7 +37,7 @@ pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
         _ => put(&format!("{}\n", table::human(&head, &[], &rows)))?,
     }
     for remark in remarks {
-        eprintln!("bench-runner: {remark}");
+        eprintln!("note: {remark}");
     }
     Ok(EXIT_FINE)
 }

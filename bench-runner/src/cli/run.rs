@@ -148,7 +148,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     tell_unfinished(&results, &place, global)?;
     if !global.quiet {
         for note in &campaign.notes {
-            eprintln!("bench-runner: {note}");
+            eprintln!("note: {note}");
         }
     }
     let journal = Journal::create(&results, &campaign)?;
