@@ -152,11 +152,11 @@ mod tests {
                     // SAFETY: sizes are above zero; what is read and written lies inside the blocks; each is given back once.
                     unsafe {
                         let zeroed = allocator.alloc_zeroed(layout);
-                        assert!(!zeroed.is_null() && zeroed.addr() % align == 0);
+                        assert!(!zeroed.is_null() && zeroed.addr().is_multiple_of(align));
                         assert_eq!(*zeroed.add(size - 1), 0);
                         zeroed.write_bytes(0xA5, size);
                         let grown = allocator.realloc(zeroed, layout, size * 2);
-                        assert!(grown.addr() % align == 0);
+                        assert!(grown.addr().is_multiple_of(align));
                         assert_eq!((*grown, *grown.add(size - 1)), (0xA5, 0xA5));
                         allocator.dealloc(grown, Layout::from_size_align(size * 2, align).unwrap());
                     }
