@@ -12,7 +12,7 @@ SERVER := $(BIN_DIR)/plumbkv
 # One static build serves native runs, the image and the runner: the file in the image is the file that runs natively.
 STATIC := RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --release --target $(TRIPLE)
 STATIC_BENCH := RUSTFLAGS='-C target-feature=+crt-static' cargo bench --locked --target $(TRIPLE)
-DRIVERS := $(addprefix -p plumbkv-driver-,redb fjall sqlite postgres)
+DRIVERS := $(addprefix -p plumbkv-driver-,redb fjall sqlite postgres axum)
 PROFILE ?= quick
 SITE_URL := http://127.0.0.1:8370
 

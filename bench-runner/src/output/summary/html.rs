@@ -25,6 +25,12 @@ struct Scenario {
     analysis: Vec<String>,
     validity: String,
     not_measured: String,
+    tables: Vec<Table>,
+}
+
+#[derive(Serialize)]
+struct Table {
+    class: Option<String>,
     head: Vec<Text>,
     drawn: bool,
     rows: Vec<Row>,
@@ -56,7 +62,7 @@ pub fn html(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> anyhow::Resu
     let template = engine.get_template("report").context("the report's template is gone")?;
     let shown: Vec<Scenario> = scenarios
         .iter()
-        .filter_map(|record| Some(scenario(run, record, &Shown::of(record, part)?)))
+        .filter_map(|record| scenario(run, record, &Shown::tables(run, record, part)))
         .collect();
     let title = format!("PlumbKV bench-runner: run {}", run.id);
     template
@@ -73,7 +79,20 @@ pub fn html(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> anyhow::Resu
         .context("filling the report's template")
 }
 
-fn scenario(run: &Run, record: &ScenarioRecord, shown: &Shown) -> Scenario {
+/// None where no cell of it is shown.
+fn scenario(run: &Run, record: &ScenarioRecord, tables: &[Shown]) -> Option<Scenario> {
+    let info = &record.scenario;
+    (!tables.is_empty()).then(|| Scenario {
+        key: escape::terminal(&info.key),
+        title: escape::terminal(&info.title),
+        analysis: info.analysis.split("\n\n").map(paragraph).collect(),
+        validity: paragraph(&info.validity),
+        not_measured: paragraph(&info.not_measured),
+        tables: tables.iter().map(|shown| table(run, shown)).collect(),
+    })
+}
+
+fn table(run: &Run, shown: &Shown) -> Table {
     let ours: Vec<&str> =
         run.targets.iter().filter(|one| one.role == Role::Subject).map(|one| one.key.as_str()).collect();
     let text = |(place, text): (usize, &str)| Text {
@@ -92,12 +111,8 @@ fn scenario(run: &Run, record: &ScenarioRecord, shown: &Shown) -> Scenario {
             said: said(series),
         })
         .collect::<Vec<_>>();
-    Scenario {
-        key: escape::terminal(&record.scenario.key),
-        title: escape::terminal(&record.scenario.title),
-        analysis: record.scenario.analysis.split("\n\n").map(paragraph).collect(),
-        validity: paragraph(&record.scenario.validity),
-        not_measured: paragraph(&record.scenario.not_measured),
+    Table {
+        class: shown.class.as_deref().map(escape::terminal),
         head: shown.head.iter().copied().enumerate().map(text).collect(),
         drawn: rows.iter().any(|row| !row.bars.is_empty()),
         rows,

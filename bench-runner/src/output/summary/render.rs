@@ -36,19 +36,22 @@ impl Part {
 pub fn human(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> String {
     let mut text = String::new();
     for record in scenarios {
-        let Some(shown) = Shown::of(record, part) else { continue };
-        let (head, rows) = shown.with_sparks();
-        let _ = writeln!(
-            text,
-            "{}: {}",
-            escape::terminal(&record.scenario.key),
-            escape::terminal(&record.scenario.title)
-        );
-        let _ = writeln!(text, "{}", table::human(&head, &shown.right, &rows));
-        for remark in &shown.remarks {
-            let _ = writeln!(text, "  {}", escape::terminal(remark));
+        for shown in Shown::tables(run, record, part) {
+            let (head, rows) = shown.with_sparks();
+            let class = shown.class.as_ref().map(|class| format!(" ({class})")).unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "{}: {}{}",
+                escape::terminal(&record.scenario.key),
+                escape::terminal(&record.scenario.title),
+                escape::terminal(&class)
+            );
+            let _ = writeln!(text, "{}", table::human(&head, &shown.right, &rows));
+            for remark in &shown.remarks {
+                let _ = writeln!(text, "  {}", escape::terminal(remark));
+            }
+            text.push('\n');
         }
-        text.push('\n');
     }
     let whose = format!("Run {} of version {}: {}.", run.id, run.version, regime(run));
     let _ = writeln!(text, "{}", escape::terminal(&whose));
@@ -66,12 +69,14 @@ pub fn markdown(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> String {
     let mut text = format!("Run {id} of version {version}: {}. ", escape::markdown(&regime(run)));
     let _ = writeln!(text, "{}\n", spread_words(run, scenarios));
     for record in scenarios {
-        let Some(shown) = Shown::of(record, part) else { continue };
-        let (title, key) = (escape::markdown(&record.scenario.title), code(&record.scenario.key));
-        let _ = writeln!(text, "**{title}** ({key})\n");
-        let _ = writeln!(text, "{}\n", table::markdown(&shown.head, &shown.right, &shown.rows));
-        for remark in &shown.remarks {
-            let _ = writeln!(text, "{}\n", escape::markdown(remark));
+        for shown in Shown::tables(run, record, part) {
+            let class = shown.class.as_ref().map(|class| format!(", {class}")).unwrap_or_default();
+            let (title, key) = (escape::markdown(&record.scenario.title), code(&record.scenario.key));
+            let _ = writeln!(text, "**{title}** ({key}{})\n", escape::markdown(&class));
+            let _ = writeln!(text, "{}\n", table::markdown(&shown.head, &shown.right, &shown.rows));
+            for remark in &shown.remarks {
+                let _ = writeln!(text, "{}\n", escape::markdown(remark));
+            }
         }
     }
     run.notes.iter().for_each(|note| {

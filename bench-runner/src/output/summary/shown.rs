@@ -15,6 +15,8 @@ const WINDOWS: usize = 5;
 
 /// A scenario as a table.
 pub(super) struct Shown {
+    /// Words for the class of its targets, where the scenario has several: classes never share a table.
+    pub(super) class: Option<String>,
     pub(super) head: Vec<&'static str>,
     pub(super) right: Vec<usize>,
     pub(super) rows: Vec<Vec<String>>,
@@ -24,12 +26,32 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn of(record: &ScenarioRecord, part: Part) -> Option<Self> {
-        let cells: Vec<&Cell> =
-            record.cells.iter().filter(|cell| part.holds(&record.scenario.key, cell)).collect();
-        if cells.is_empty() {
-            return None;
+    /// The tables of a scenario, one for each class of targets; none where the part holds nothing of it.
+    pub(super) fn tables(run: &Run, record: &ScenarioRecord, part: Part) -> Vec<Self> {
+        let mut classes: Vec<(Option<Class>, Vec<&Cell>)> = Vec::new();
+        for cell in record.cells.iter().filter(|cell| part.holds(&record.scenario.key, cell)) {
+            let class = Class::of(run, &cell.target);
+            match classes.iter_mut().find(|(known, _)| *known == class) {
+                Some((_, cells)) => cells.push(cell),
+                None => classes.push((class, vec![cell])),
+            }
         }
+        // A floor keeps nothing, so it is in no class of its own: it stands beside the servers.
+        if classes.len() > 1
+            && let Some(place) = classes.iter().position(|(class, _)| class.is_none())
+        {
+            let (_, floors) = classes.remove(place);
+            let servers = classes
+                .iter()
+                .position(|(class, _)| class.as_ref().is_some_and(|one| one.transport == "socket"));
+            classes[servers.unwrap_or(0)].1.extend(floors);
+        }
+        let several = classes.len() > 1;
+        let words = |class: Option<Class>| class.filter(|_| several).map(|class| class.words());
+        classes.into_iter().map(|(class, cells)| Self::of(record, &cells, words(class))).collect()
+    }
+
+    fn of(record: &ScenarioRecord, cells: &[&Cell], class: Option<String>) -> Self {
         let rows: Vec<(&Cell, Option<&str>)> = cells
             .iter()
             .flat_map(|cell| operations(cell).into_iter().map(|operation| (*cell, operation)))
@@ -46,17 +68,16 @@ impl Shown {
         let mut head = vec!["point", "target", "mode"];
         head.extend(columns.iter().map(|column| column.head));
         head.push("n");
-        Some(Self {
+        Self {
+            class,
             right: (3..head.len()).collect(),
             rows: rows.iter().map(|(cell, operation)| row(cell, *operation, &columns)).collect(),
             series: rows.iter().map(|(cell, operation)| series(cell, *operation, &columns)).collect(),
-            remarks: remarks(&cells),
+            remarks: remarks(cells),
             head,
-        })
+        }
     }
-}
 
-impl Shown {
     /// Head and rows with the series as bars of text in a last column, where any row has one.
     pub(super) fn with_sparks(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let (mut head, mut rows) = (self.head.clone(), self.rows.clone());
@@ -66,6 +87,28 @@ impl Shown {
             rows.iter_mut().zip(lines).for_each(|(row, line)| row.push(line));
         }
         (head, rows)
+    }
+}
+
+/// What a target is compared with: calls inside a process and requests over a socket are different things, and so are
+/// stores that lose everything and stores that do not.
+#[derive(PartialEq)]
+struct Class {
+    transport: String,
+    durability: String,
+}
+
+impl Class {
+    /// The class of a target; none for a floor, or for one the run does not list.
+    fn of(run: &Run, target: &str) -> Option<Self> {
+        let target = run.targets.iter().find(|one| one.key == target)?;
+        (!target.role.keeps_nothing())
+            .then(|| Self { transport: target.transport.clone(), durability: target.durability.clone() })
+    }
+
+    fn words(&self) -> String {
+        let transport = if self.transport == "in_process" { "in process" } else { "over a socket" };
+        format!("{transport}, {}", self.durability)
     }
 }
 

@@ -91,3 +91,21 @@ fn names_and_reasons_of_other_programs_are_no_markup() {
     );
     assert!(text.contains("\\<script\\>alert(1)"));
 }
+
+#[test]
+fn classes_never_share_a_table_and_floors_stand_beside_the_servers() {
+    let (mut run, scenarios) = testing::run();
+    let rival = run.targets.iter_mut().find(|one| one.key == "redis-server").unwrap();
+    rival.transport = "in_process".into();
+    let text = markdown(&run, &scenarios[..1], Part::Whole);
+    let tables: Vec<&str> = text.split("\n**").skip(1).collect();
+    assert_eq!(tables.len(), 2, "{text}");
+    let table = |words: &str| *tables.iter().find(|one| one.contains(words)).expect(words);
+    let (servers, embedded) = (table(", over a socket, volatile"), table(", in process, volatile"));
+    assert!(
+        servers.contains("| plumbkv") && servers.contains("| null") && !servers.contains("| redis-server")
+    );
+    assert!(embedded.contains("| redis-server") && !embedded.contains("| plumbkv"));
+    let page = html(&run, &scenarios[..1], Part::Whole).unwrap();
+    assert!(page.contains("<h3>in process, volatile</h3>"), "the page has a heading for each class");
+}
