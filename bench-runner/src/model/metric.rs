@@ -7,7 +7,7 @@ use super::Direction;
 pub struct Metric {
     /// As in [`super::Measurement::metric`].
     pub name: &'static str,
-    /// `1/s`, `ns`, `bytes`, `count`, `ratio`, `ms`, `bytes/s`.
+    /// `1/s`, `ns`, `bytes`, `count`, `ratio`, `ms`, `bytes/s`, `cores`.
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
@@ -38,6 +38,7 @@ pub const METRICS: &[Metric] = &[
     metric("skipped_share", "ratio", Lower, false),
     metric("server_cpu_ns_per_op", "ns", Lower, true),
     metric("generator_busy", "ratio", Neutral, false),
+    metric("foreign_cpu_cores", "cores", Neutral, false),
     metric("connect_ms", "ms", Lower, false),
     metric("bytes_per_second", "bytes/s", Higher, false),
     metric("rss_bytes_peak", "bytes", Lower, true),
@@ -92,6 +93,8 @@ fn unit_in_name(name: &str) -> &'static str {
         "ms"
     } else if carries("bytes") {
         "bytes"
+    } else if carries("cores") {
+        "cores"
     } else if carries("share") || carries("ratio") {
         "ratio"
     } else {
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_name_carries_the_unit_the_table_gives_it() {
-        for known in METRICS.iter().filter(|known| matches!(known.unit, "ns" | "ms" | "bytes" | "1/s")) {
+        for known in METRICS.iter().filter(|known| matches!(known.unit, "ns" | "ms" | "bytes" | "1/s" | "cores")) {
             assert_eq!(unit_in_name(known.name), known.unit, "{}", known.name);
         }
     }

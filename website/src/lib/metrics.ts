@@ -64,6 +64,7 @@ const HEADLINES: Record<string, Metric[]> = {
 /** What tells whether a figure can be believed, and what it cost. */
 const CHECKS: Metric[] = [
   {key: 'generator_busy', head: 'Generator busy', unit: 'share'},
+  {key: 'foreign_cpu_cores', head: 'CPU used by others', unit: 'cores'},
   {key: 'connect_ms', head: 'Connect phase', unit: 'ms'},
   {key: 'bytes_per_second', head: 'Values moved', unit: 'bytes/s'},
   PEAK_RSS,

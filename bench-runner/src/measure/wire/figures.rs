@@ -73,5 +73,6 @@ pub(crate) fn put_system(trial: &mut Trial, account: Account, target: &RunningTa
         put(trial, "rss_bytes_growth", stat.rss_bytes_peak as f64 - target.rss_bytes_start as f64);
     }
     put(trial, "generator_busy", stat.generator_busy_max);
+    put(trial, "foreign_cpu_cores", stat.foreign_cpu_cores);
     trial.os = Some(stat);
 }
