@@ -108,7 +108,9 @@ mod tests {
 
     #[test]
     fn a_name_carries_the_unit_the_table_gives_it() {
-        for known in METRICS.iter().filter(|known| matches!(known.unit, "ns" | "ms" | "bytes" | "1/s" | "cores")) {
+        for known in
+            METRICS.iter().filter(|known| matches!(known.unit, "ns" | "ms" | "bytes" | "1/s" | "cores"))
+        {
             assert_eq!(unit_in_name(known.name), known.unit, "{}", known.name);
         }
     }

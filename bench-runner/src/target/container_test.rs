@@ -79,8 +79,9 @@ fn an_image_is_built_run_and_read_back_and_no_container_is_left() {
         }
     };
     assert!(said.ends_with(PROBE_TEXT.trim()), "{said}");
-    let label = format!("label={LABEL}={}", std::process::id());
-    let left = runtime.call(&["ps", "-a", "-q", "--filter", &label], SHORT).unwrap();
+    // By the image, too: other tests of this process have containers of their own at the same time.
+    let (label, image) = (format!("label={LABEL}={}", std::process::id()), format!("ancestor={reference}"));
+    let left = runtime.call(&["ps", "-a", "-q", "--filter", &label, "--filter", &image], SHORT).unwrap();
     assert_eq!(left.stdout.trim(), "");
     assert!(runtime.call(&["rmi", "-f", &reference], SHORT).unwrap().success);
 }
