@@ -102,6 +102,8 @@ fn identify(
     if definition.container.is_some() {
         record.image = setup.image.as_ref().ok().cloned();
     }
+    // A server without the program that asks it cannot be measured, however well it starts.
+    locate_client(definition, setup)?;
     Ok(())
 }
 
