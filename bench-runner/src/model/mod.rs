@@ -11,6 +11,7 @@ mod index;
 pub mod metric;
 mod run;
 mod source;
+mod trial;
 mod unfinished;
 
 pub use cell::*;
@@ -19,6 +20,7 @@ pub use environment::*;
 pub use index::*;
 pub use run::*;
 pub use source::*;
+pub use trial::*;
 pub use unfinished::*;
 
 /// Version of the JSON records written by this build; older ones are migrated on reading.

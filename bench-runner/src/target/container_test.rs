@@ -10,8 +10,8 @@ fn runtime() -> Runtime {
         extra: vec!["--ulimit".to_owned(), "nofile=5:5".to_owned()],
         work_dir: PathBuf::from("/tmp"),
         profiles: Profiles {
-            with_io_uring: Some("/tmp/with.json".into()),
-            without_io_uring: Some("/tmp/without.json".into()),
+            with_io_uring: Some("/profiles/with.json".into()),
+            without_io_uring: Some("/profiles/without.json".into()),
         },
     }
 }
@@ -29,7 +29,7 @@ fn a_published_port_is_bound_to_loopback_only() {
     };
     let line = runtime().start_arguments("n", &request).join(" ");
     assert!(line.contains("--cpus 1 --memory 2147483648 --memory-swap 2147483648"), "{line}");
-    assert!(line.contains("seccomp=/tmp/with.json --ulimit nofile=5:5 --cpuset-cpus 0"), "{line}");
+    assert!(line.contains("seccomp=/profiles/with.json --ulimit nofile=5:5 --cpuset-cpus 0"), "{line}");
     assert!(line.contains("-p 127.0.0.1:7000:6379 --env P=s localhost/plumbkv:x serve"), "{line}");
     let without = Request { io_uring: false, memory_bytes: 64 << 20, ..request.clone() };
     let line_without = runtime().start_arguments("n", &without).join(" ");

@@ -60,8 +60,6 @@ struct Rounds<'a> {
     elapsed_ns: u64,
     account: Account,
     count: u32,
-    /// The last stretch was over before a request was due.
-    ran_out: bool,
 }
 
 impl<'a> Rounds<'a> {
@@ -74,7 +72,6 @@ impl<'a> Rounds<'a> {
             elapsed_ns: 0,
             account: Account::default(),
             count: 0,
-            ran_out: false,
         }
     }
 
@@ -106,7 +103,6 @@ impl<'a> Rounds<'a> {
 
     fn add(&mut self, before: &Reading, after: &Reading, load: &Stretched, samples: &[Sample]) {
         self.account.add(before, after, load);
-        self.ran_out = load.recorder.counts.operations == 0;
         let mut windows: Vec<Window> = windows(load, self.elapsed_ns).collect();
         sampled::into_windows(samples, &mut windows);
         self.windows.extend(windows);
@@ -115,10 +111,8 @@ impl<'a> Rounds<'a> {
     }
 
     fn done(&self) -> bool {
-        // A stretch lasts until its last reply. That may come a few nanoseconds before the time is up, and in what
-        // is left nothing is ever sent.
-        let time_is_up = self.ran_out || self.elapsed_ns >= nanoseconds(self.phase.min_seconds);
-        let enough = time_is_up && self.operations() >= self.phase.min_operations;
+        let enough = self.elapsed_ns >= nanoseconds(self.phase.min_seconds)
+            && self.operations() >= self.phase.min_operations;
         match self.phase.exact_operations.filter(|count| *count > 0) {
             Some(count) => enough && self.operations().is_multiple_of(count),
             None => enough,
