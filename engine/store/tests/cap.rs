@@ -293,6 +293,29 @@ fn tables_give_their_memory_back() {
     assert_eq!(db.stats().accounted_bytes, empty);
 }
 
+/// Around the smallest cap that holds them all, pairs are either stored or refused as too large: there is nothing
+/// else in the store whose eviction could make room.
+#[test]
+fn pairs_set_together_fit_or_are_too_large() {
+    let keys: Vec<[u8; 2]> = (0..40u16).map(u16::to_be_bytes).collect();
+    let pairs: Vec<(&[u8], &[u8])> = keys.iter().map(|key| (&key[..], &[7; 100][..])).collect();
+    let mut refused = 0;
+    let mut stored = 0;
+    for cap in (4_000..9_000).step_by(16) {
+        let db = Database::open(Options::memory(cap).seed(1).shards(Some(1))).unwrap();
+        match db.set_many(&pairs) {
+            Ok(()) => stored += 1,
+            Err(Error::TooLargeForCap { .. }) => {
+                assert_eq!(stored, 0, "refused at {cap} bytes, but stored in fewer");
+                refused += 1;
+            }
+            other => panic!("a cap of {cap} bytes gave {other:?}"),
+        }
+        check(&db);
+    }
+    assert!(refused > 10 && stored > 10, "{refused} refused, {stored} stored");
+}
+
 #[derive(Debug, Clone)]
 enum Call {
     Set(u16, usize),

@@ -96,6 +96,15 @@ pub(super) fn smallest_cost() -> u64 {
     table_cost(SMALLEST)
 }
 
+/// The size that an empty table takes when `entries` are to come at once.
+pub(super) fn cost_for(entries: usize) -> u64 {
+    table_cost(slots_for(entries))
+}
+
+fn slots_for(entries: usize) -> usize {
+    (entries + entries.div_ceil(4) + 1).max(SMALLEST)
+}
+
 /// Entries that `slots` slots hold before the table should grow.
 fn comfortable(slots: usize) -> usize {
     slots / 5 * 4
@@ -171,11 +180,8 @@ impl Table {
         let needed = self.len + more;
         let slots = self.slots.len();
         let enough = if comfort { comfortable(slots) } else { bearable(slots) };
-        (needed > enough).then(|| {
-            // A third more than there was: between growths the load runs from 0.6 to 0.8.
-            let at_least = needed + needed.div_ceil(4) + 1;
-            at_least.max(slots + slots / 3).max(SMALLEST)
-        })
+        // A third more than there was: between growths the load runs from 0.6 to 0.8.
+        (needed > enough).then(|| slots_for(needed).max(slots + slots / 3))
     }
 
     /// How many slots would do, where the table is less than a quarter full.

@@ -3,7 +3,7 @@
 use super::expiry::Expiry;
 use super::shard::{New, Shard, Shortage, Stop};
 use super::store::{Location, Store};
-use super::table::{smallest_cost, table_cost};
+use super::table::{cost_for, smallest_cost, table_cost};
 use crate::bytes::{check_key, check_value_len};
 use crate::error::{Error, Result};
 
@@ -155,7 +155,7 @@ impl Store {
             self.common.budget.release(unused);
             return Ok(done?);
         }
-        let tables = groups().count() as u64 * smallest_cost();
+        let tables: u64 = groups().map(|group| cost_for(group.len())).sum();
         let alone = tables + news.iter().map(|(_, new)| new.block_cost()).sum::<u64>();
         Err(Shortage { bytes: short, alone }.into())
     }
