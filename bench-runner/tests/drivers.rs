@@ -74,7 +74,8 @@ fn lines(loaded: u64, read: u64) -> Vec<String> {
     vec![READY.to_owned(), waiting(0), result(0, loaded), waiting(1), result(1, read), waiting(2), done]
 }
 
-fn measured(script: &str, timeout_s: f64) -> Trial {
+/// A lab whose only target is a script, and the folder that both live in.
+fn lab_with(script: &str) -> (tempfile::TempDir, Lab) {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("engine");
     std::fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
@@ -83,7 +84,25 @@ fn measured(script: &str, timeout_s: f64) -> Trial {
     let catalogue = Catalogue::parse("targets.toml", &text).unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
     let setup = Setup::new(root, folder.path().to_owned(), "/nowhere/plumbkv".into());
-    let lab = Lab::new(catalogue, setup, Arc::new(AtomicBool::new(false)));
+    (folder, Lab::new(catalogue, setup, Arc::new(AtomicBool::new(false))))
+}
+
+#[test]
+fn verifying_a_driver_has_it_write_and_read() {
+    let (_folder, lab) = lab_with(&script(&lines(0, 0), ""));
+    assert!(lab.nothing_to_verify("engine", Mode::Native).is_none());
+    let told = lab.verify_target("engine", Mode::Native).unwrap();
+    assert!(told.contains("gave 1000 reads rightly"), "{told}");
+    assert!(lab.nothing_to_verify("engine", Mode::NativeLimited).unwrap().contains("nothing to verify"));
+    let (_folder, lab) = lab_with(&script(&lines(0, 7), ""));
+    let told = lab.verify_target("engine", Mode::Native).unwrap_err();
+    assert!(told.contains("engine: ") && told.contains("is not there"), "{told}");
+    let (_folder, lab) = lab_with("echo 'no such file' >&2; exit 3\n");
+    lab.verify_target("engine", Mode::Native).unwrap_err();
+}
+
+fn measured(script: &str, timeout_s: f64) -> Trial {
+    let (folder, lab) = lab_with(script);
     let cell = CellKey { key: "cell".to_owned(), label: "cell".to_owned(), axes: Axes::default() };
     let until = Until { seconds: 0.1, operations: 1_000 };
     let phase = EmbeddedPhase {

@@ -5,15 +5,16 @@ use crate::environment::{Reader, advice, hypervisor_vendor, machine, source, sys
 use crate::model::{
     Component, Environment, Machine, Mode, Profile, Role, ScenarioInfo, Source, TargetRecord,
 };
-use crate::plan::{self, Step, mode_name};
+use crate::plan::{self, Step, Work, mode_name};
 use crate::scenario::{Scenario, info, profile_name, strict};
-use crate::target::external::Consent;
-use crate::target::{self, Catalogue, Setup};
-use anyhow::{Context, bail};
+use crate::target::{self, Catalogue};
+use anyhow::bail;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+pub use super::bench::Bench;
 
 /// What was asked for on the command line.
 #[derive(Debug, Clone)]
@@ -73,7 +74,7 @@ pub struct Foreign {
     pub shown: Option<String>,
     /// What our keys there begin with.
     pub prefix: String,
-    /// Our keys there are `0..keys_max`.
+    /// Our keys there are `0..keys_max`; 0 of an HTTP server, to which nothing is written.
     pub keys_max: u64,
     /// Most that the plan writes there at one time, bytes.
     pub planned_bytes: u64,
@@ -81,6 +82,14 @@ pub struct Foreign {
     pub allow_remote: bool,
     /// It may hold keys already.
     pub allow_non_empty: bool,
+}
+
+impl Foreign {
+    /// Whether it is only read, so that nothing of ours can be left there.
+    #[must_use]
+    pub fn only_reads(&self) -> bool {
+        self.keys_max == 0
+    }
 }
 
 /// Everything a campaign knows before its first step; kept in the journal, so that a resumed run is the same run.
@@ -125,89 +134,6 @@ pub struct Campaign {
     /// Remarks that belong beside the figures.
     pub notes: Vec<String>,
 }
-
-/// The catalogue as chosen, and what is needed to start targets. Holds the temporary folder.
-#[derive(Debug)]
-pub struct Bench {
-    /// Targets.
-    pub catalogue: Catalogue,
-    /// How they are started.
-    pub setup: Setup,
-    /// What was found.
-    pub records: Vec<TargetRecord>,
-    /// Removed when dropped.
-    _work: tempfile::TempDir,
-}
-
-impl Bench {
-    /// Looks for targets and, where asked, for a container runtime.
-    ///
-    /// # Errors
-    /// When the catalogue cannot be read, or a `--bin` names an unknown target.
-    pub fn find(root: &Path, scenarios: &[Scenario], tools: &Tools) -> anyhow::Result<Self> {
-        let mut catalogue = catalogue::targets(root, scenarios)?;
-        for (key, path) in &tools.bins {
-            catalogue.override_bin(key, path.clone())?;
-        }
-        let reached = match &tools.external {
-            None => Vec::new(),
-            Some(foreign) => {
-                let url = foreign.url.as_deref().or(foreign.shown.as_deref());
-                catalogue.reach(url, &foreign.prefix, foreign.keys_max)?
-            }
-        };
-        for (external, foreign) in reached.iter().zip(&tools.external) {
-            let consent = Consent { remote: foreign.allow_remote, non_empty: foreign.allow_non_empty };
-            external.admit(consent, foreign.planned_bytes).map_err(anyhow::Error::msg)?;
-        }
-        let work =
-            tempfile::Builder::new().prefix("bench-runner-").tempdir().context("no temporary folder")?;
-        let mut setup =
-            Setup::new(root.to_path_buf(), work.path().to_path_buf(), tools.server_binary.clone());
-        if tools.containers {
-            setup.prepare_containers(&format!("localhost/plumbkv:{}", env!("CARGO_PKG_VERSION")));
-        } else {
-            setup.runtime = Err(NO_CONTAINER.to_owned());
-            setup.image = Err(NO_CONTAINER.to_owned());
-        }
-        if !reached.is_empty() {
-            // Where it runs is not ours to choose, so the generator is not pinned away from it.
-            setup.cpus = None;
-        }
-        let records = target::probe(&catalogue, &setup);
-        Ok(Self { catalogue, setup, records, _work: work })
-    }
-
-    /// Why a target cannot be measured in a mode here; none where it can.
-    #[must_use]
-    pub fn obstacle(&self, key: &str, mode: Mode) -> Option<String> {
-        let record = self.records.iter().find(|record| record.key == key);
-        match record {
-            None => return Some(format!("no target '{key}' in targets.toml")),
-            Some(record) if !record.available => {
-                let reason = record.reason.clone();
-                return Some(reason.unwrap_or_else(|| format!("{key} was not found")));
-            }
-            Some(_) => {}
-        }
-        if matches!(mode, Mode::Native | Mode::External) {
-            return None;
-        }
-        if mode == Mode::NativeLimited {
-            return self.setup.limits.as_ref().err().cloned();
-        }
-        if self.catalogue.get(key).is_some_and(|definition| !definition.supports(mode)) {
-            return Some(format!("{key} has no image here"));
-        }
-        if self.catalogue.get(key).is_some_and(|definition| definition.image.is_some()) {
-            // That it is here, and that containers run, is what made it available.
-            return None;
-        }
-        self.setup.image.as_ref().err().cloned()
-    }
-}
-
-const NO_CONTAINER: &str = "containers were switched off by --no-container";
 
 /// The scenarios of a selection, in catalogue order.
 ///
@@ -264,6 +190,19 @@ pub fn planned(
     Ok(plan)
 }
 
+/// Why a step is nothing for the server that is already running, at `url` or at its own address: of an HTTP server
+/// one page is read, of others none is.
+#[must_use]
+pub fn unsuited(step: &Step, catalogue: &Catalogue, url: Option<&str>) -> Option<String> {
+    let Work::Wire { phases } = &step.work else { return None };
+    if step.mode != Mode::External {
+        return None;
+    }
+    let page = catalogue.is_page(&step.target, url);
+    let reasons: Option<Vec<&str>> = phases.iter().map(|phase| phase.unsuited(page)).collect();
+    reasons?.first().map(|reason| (*reason).to_owned())
+}
+
 /// Refuses to begin without the system under test, or without a target that was asked for by name. Any other
 /// that is missing becomes skipped cells.
 ///
@@ -312,11 +251,12 @@ pub fn begin(
         environment.server_cpus = server.to_string();
         environment.generator_cpus = generator.to_string();
     }
-    let skipped: BTreeMap<u32, String> = plan
-        .steps
-        .iter()
-        .filter_map(|step| Some((step.position, bench.obstacle(&step.target, step.mode)?)))
-        .collect();
+    let url = options.tools.external.as_ref().and_then(|it| it.url.as_deref().or(it.shown.as_deref()));
+    let obstacle = |step: &Step| {
+        bench.obstacle(&step.target, step.mode).or_else(|| unsuited(step, &bench.catalogue, url))
+    };
+    let skipped: BTreeMap<u32, String> =
+        plan.steps.iter().filter_map(|step| Some((step.position, obstacle(step)?))).collect();
     let now = Timestamp::now();
     let source = source(&options.root);
     let profile = options.selection.profile;
@@ -332,11 +272,20 @@ pub fn begin(
         let target = foreign.shown.as_ref().map_or_else(String::new, |shown| format!(" --target {shown}"));
         let profile = profile_name(profile);
         reproduce = vec![format!("bench-runner run --profile {profile} --seed {seed}{target}")];
-        notes.push(format!(
-            "The server was already running and is not the runner's: its CPU time is what its INFO says, its memory is \
-             not looked at, and it was written to only under {}, which was deleted afterwards.",
-            foreign.prefix
-        ));
+        const NOT_OURS: &str = "The server was already running and is not the runner's";
+        notes.push(if foreign.only_reads() {
+            format!(
+                "{NOT_OURS}: its CPU time and its memory are not known, so neither they nor what others used of the \
+                 machine meanwhile are among the figures. One page was read, by GET alone, and every answer was compared \
+                 with the first."
+            )
+        } else {
+            format!(
+                "{NOT_OURS}: its CPU time is what its INFO says, its memory is not looked at, and it was written to \
+                 only under {}, which was deleted afterwards.",
+                foreign.prefix
+            )
+        });
     }
     Ok(Campaign {
         id: draw_id(now, profile),

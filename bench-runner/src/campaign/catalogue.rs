@@ -2,7 +2,7 @@
 
 use crate::environment::Registry;
 use crate::model::Mode;
-use crate::scenario::{Scenario, known_targets};
+use crate::scenario::{Load, Scenario, known_targets};
 use crate::target::Catalogue;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,18 @@ const TARGETS: &str = "targets.toml";
 const OWN_SCENARIOS: &str = "scenarios";
 
 /// What `bench-runner init` writes, and what a server is measured by where no scenarios are: name and text.
-pub const STARTER: [(&str, &str); 5] = [
+pub const STARTER: [(&str, &str); 7] = [
     ("README.md", include_str!("../../starter/README.md")),
     ("scenarios/own-single.toml", include_str!("../../starter/own-single.toml")),
     ("scenarios/own-clients.toml", include_str!("../../starter/own-clients.toml")),
     ("scenarios/own-pipeline.toml", include_str!("../../starter/own-pipeline.toml")),
-    ("scenarios/targets.toml", include_str!("../../starter/targets.toml")),
+    ("scenarios/own-page.toml", include_str!("../../starter/own-page.toml")),
+    ("scenarios/own-page-rate.toml", include_str!("../../starter/own-page-rate.toml")),
+    ("scenarios/targets.toml", STARTER_TARGETS),
 ];
+
+/// Among them, the targets.
+const STARTER_TARGETS: &str = include_str!("../../starter/targets.toml");
 
 fn folder(root: &Path) -> PathBuf {
     let (ours, own) = (root.join(SCENARIOS), root.join(OWN_SCENARIOS));
@@ -53,6 +58,27 @@ pub fn foreign(root: &Path) -> anyhow::Result<Vec<Scenario>> {
     Ok(built_in)
 }
 
+/// Without those that read an HTTP page, where the server they are for, at `url` or at the address that `targets` gives
+/// it, speaks something else. One that is named in `wanted` is kept: its record says why it has no figures.
+#[must_use]
+pub fn fitting(
+    all: Vec<Scenario>,
+    wanted: &[String],
+    targets: &Catalogue,
+    url: Option<&str>,
+) -> Vec<Scenario> {
+    let of_pages = |scenario: &Scenario| {
+        let loads = &scenario.definition().load;
+        !loads.is_empty() && loads.iter().all(Load::is_of_a_page)
+    };
+    let fits = |scenario: &Scenario| {
+        wanted.iter().any(|key| key == scenario.key())
+            || !of_pages(scenario)
+            || scenario.definition().targets.iter().any(|each| targets.is_page(&each.key, url))
+    };
+    all.into_iter().filter(fits).collect()
+}
+
 /// Reads and checks every scenario; in catalogue order.
 ///
 /// # Errors
@@ -62,7 +88,7 @@ pub fn scenarios(root: &Path) -> anyhow::Result<Vec<Scenario>> {
     let entries = std::fs::read_dir(&folder).with_context(|| {
         format!(
             "no scenarios in {}: run inside the checkout or name it with --root DIR; for a server of your own, \
-             `bench-runner init` writes some, and `bench-runner run --target redis://127.0.0.1:6379` needs none",
+             `bench-runner init` writes some, and `bench-runner run --target redis://127.0.0.1:6379` or http://127.0.0.1:8080/ needs none",
             folder.display()
         )
     })?;
@@ -95,7 +121,7 @@ pub fn targets(root: &Path, scenarios: &[Scenario]) -> anyhow::Result<Catalogue>
     let catalogue = match Catalogue::load(&path) {
         Ok(found) if scenarios.iter().all(|one| known_targets(one, &found.keys()).is_ok()) => found,
         // The scenarios that are built in bring their target with them.
-        _ if built_in => Catalogue::parse("scenarios/targets.toml", STARTER[4].1)?,
+        _ if built_in => Catalogue::parse("scenarios/targets.toml", STARTER_TARGETS)?,
         found => found?,
     };
     for scenario in scenarios {
@@ -126,9 +152,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(format!("{:#}", scenarios(dir.path()).unwrap_err()).contains("bench-runner init"));
         let built_in = foreign(dir.path()).unwrap();
-        assert_eq!(built_in.len(), 3);
         let found = targets(dir.path(), &built_in).unwrap();
         assert!(found.get("my-server").unwrap().supports(Mode::External));
+        let keys = |wanted: &[String], url| -> Vec<String> {
+            let fitting = fitting(built_in.clone(), wanted, &found, url);
+            fitting.iter().map(|one| one.key().to_owned()).collect()
+        };
+        assert_eq!(keys(&[], None), ["own-single", "own-clients", "own-pipeline"]);
+        assert_eq!(keys(&[], Some("redis://127.0.0.1")).len(), 3);
+        assert_eq!(keys(&["own-page".to_owned()], None)[3], "own-page");
+        assert_eq!(keys(&[], Some("http://127.0.0.1"))[3..], ["own-page", "own-page-rate"]);
     }
 
     #[test]
@@ -140,7 +173,7 @@ mod tests {
         }
         let own = scenarios(dir.path()).unwrap();
         let keys: Vec<&str> = own.iter().map(Scenario::key).collect();
-        assert_eq!(keys, ["own-single", "own-clients", "own-pipeline"]);
+        assert_eq!(keys, ["own-single", "own-clients", "own-pipeline", "own-page", "own-page-rate"]);
         assert!(targets(dir.path(), &own).is_ok());
     }
 }

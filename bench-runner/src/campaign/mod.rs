@@ -4,6 +4,7 @@
 //! one by one into a [`journal`], [`finish`] makes the record of it.
 
 pub mod begin;
+mod bench;
 pub mod carry;
 pub mod catalogue;
 pub mod finish;

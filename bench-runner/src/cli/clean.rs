@@ -26,6 +26,12 @@ pub(super) struct Args {
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
     let server = parse(&args.target).map_err(Error::msg)?;
+    if server.page.is_some() {
+        bail!(
+            "{} is an HTTP server: the runner only reads there, so it cannot have left anything",
+            server.shown
+        );
+    }
     let Some(prefix) = args.prefix else {
         let found = server.left_behind().map_err(Error::msg)?;
         if found.is_empty() {

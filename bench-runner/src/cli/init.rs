@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   bench-runner init bench        writes bench/README.md and bench/scenarios/
   cd bench
-  bench-runner run --target redis://127.0.0.1:6379
+  bench-runner run --target redis://127.0.0.1:6379      or http://127.0.0.1:8080/path
   bench-runner report latest
 
 Files that are there already are never overwritten.")]
@@ -42,12 +42,12 @@ pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
     let enter =
         if args.dir.as_os_str() == "." { String::new() } else { format!("  cd {}\n", args.dir.display()) };
     put(&format!(
-        "\nNext, with a Redis-protocol server running:\n{enter}\
+        "\nNext, with a Redis-protocol server running (or an HTTP server: http://127.0.0.1:8080/path):\n{enter}\
          \x20 bench-runner run --target redis://127.0.0.1:6379 --dry-run   how long it will take\n\
          \x20 bench-runner run --target redis://127.0.0.1:6379             measure; a few minutes\n\
          \x20 bench-runner report latest                                   the last run again\n\
          \nThe runner writes only keys of its own under a random prefix, and deletes them. A database that holds \
-         keys is measured only with --allow-non-empty.\n"
+         keys is measured only with --allow-non-empty. Of an HTTP server it reads that one page, by GET.\n"
     ))?;
     Ok(EXIT_FINE)
 }

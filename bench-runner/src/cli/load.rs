@@ -181,7 +181,7 @@ impl Args {
                 ProtocolFlag::Resp3 => Protocol::Resp3,
                 ProtocolFlag::Memcached => Protocol::Memcached,
                 ProtocolFlag::Http => {
-                    Protocol::Http(http::Target { host, path_prefix: self.http_path.clone() })
+                    Protocol::Http(http::Target { host, path_prefix: self.http_path.clone(), close: false })
                 }
             },
             ..Workload::default()

@@ -54,7 +54,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             _ => put(&format!("{}\n", table::human(&head, &[0, 1, 6, 7], &rows)))?,
         }
         put(&format!(
-            "\n{} steps, {} cells, about {} (an estimate on the slow side); seed {seed}\n",
+            "\n{} steps, {} cells, about {} (an estimate; what is disturbed is measured again); seed {seed}\n",
             plan.steps.len(),
             plan.cells(),
             words(Duration::from_secs_f64(seconds))

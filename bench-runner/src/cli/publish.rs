@@ -3,7 +3,7 @@
 use super::{EXIT_FINE, Format, Global, stdout};
 use crate::campaign::catalogue::machines;
 use crate::environment::Registry;
-use crate::export::{COMMITTED_LIMIT_BYTES, Found, find_run, shrink_to, write_run};
+use crate::export::{COMMITTED_LIMIT_BYTES, Found, find_run, parts, write_run};
 use crate::model::{Profile, Run, RunState};
 use anyhow::ensure;
 use serde_json::json;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bench-runner publish latest --version 0.1.0\n\n\
     Copies the run to results/<version>/<machine>/<run>/ with the version rewritten, and enters it in results/index.json. \
-    What is published already is never changed.")]
+    What is published already is never changed. A run of more than 3 MiB is published in parts.")]
 pub(super) struct Args {
     /// Id of a local run, the beginning of one, or 'latest'
     run: String,
@@ -38,11 +38,13 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     for record in &mut scenarios {
         args.version.clone_into(&mut record.version);
     }
-    shrink_to(COMMITTED_LIMIT_BYTES, &mut run, &mut scenarios)?;
-    let folder = write_run(&results, run, scenarios)?;
+    let mut folders = Vec::new();
+    for (run, scenarios) in parts(COMMITTED_LIMIT_BYTES, &run, &scenarios)? {
+        folders.push(write_run(&results, run, scenarios)?);
+    }
     stdout::put(&match global.format {
-        Format::Json => format!("{}\n", json!({ "folder": folder })),
-        _ => format!("{}\n", folder.display()),
+        Format::Json => format!("{}\n", json!({ "folders": folders })),
+        _ => folders.iter().map(|folder| format!("{}\n", folder.display())).collect(),
     })?;
     Ok(EXIT_FINE)
 }

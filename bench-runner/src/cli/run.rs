@@ -13,7 +13,8 @@ use crate::measure::Lab;
 use crate::model::{Mode, UnfinishedState};
 use crate::output::progress::{Shown, words};
 use crate::output::summary;
-use crate::plan::{Step, Work};
+use crate::plan::{Plan, Step, WirePhase, Work};
+use crate::target::Catalogue;
 use crate::target::external::{draw_prefix, redacted};
 use crate::{db, export};
 use anyhow::{Context as _, bail};
@@ -30,6 +31,7 @@ use std::time::Duration;
   bench-runner run --scenario wire-pipeline --target plumbkv --target redis-server
   bench-runner run --dry-run --budget 10m            only the plan; exit 1 when it takes longer
   bench-runner run --target redis://127.0.0.1:6379   a server of your own that is already running
+  bench-runner run --target http://127.0.0.1:8080/   the same over HTTP: GET of that one page, nothing else
   bench-runner run --resume                          go on with the newest interrupted run
 
 An interrupted run (Ctrl-C) ends its server, keeps every finished step, and says how to go on.")]
@@ -105,22 +107,26 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     if url.is_some() {
         (selection.targets, selection.modes) = (Vec::new(), vec![Mode::External]);
     }
-    let scenarios = choose(all, &selection.scenarios)?;
+    let known = catalogue::targets(&global.root, &all)?;
+    let fitting = catalogue::fitting(all, &selection.scenarios, &known, url.as_deref());
+    let scenarios = choose(fitting, &selection.scenarios)?;
     let seed = args.selection.seed.unwrap_or_else(draw_seed);
-    let plan = planned(&scenarios, &catalogue::targets(&global.root, &scenarios)?, &selection, seed)?;
-    let seconds = plan.seconds();
+    let known = catalogue::targets(&global.root, &scenarios)?;
+    let plan = planned(&scenarios, &known, &selection, seed)?;
+    let tried = Plan { steps: tried(&plan, &known, url.as_deref())? };
+    let seconds = tried.seconds();
     args.selection.check_budget(seconds)?;
     if args.dry_run {
         println!(
             "{} steps, {} cells, about {}; `bench-runner plan` lists them",
-            plan.steps.len(),
-            plan.cells(),
+            tried.steps.len(),
+            tried.cells(),
             words(Duration::from_secs_f64(seconds))
         );
         return Ok(EXIT_FINE);
     }
     let mut tools = args.tools.tools(global);
-    tools.external = foreign(&args, url, &plan.steps);
+    tools.external = foreign(&args, url, &tried.steps);
     tools.containers &= tools.external.is_none();
     warn_of_left_behind(&results);
     let bench = find(global, &scenarios, &tools)?;
@@ -155,6 +161,16 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     go(&campaign, journal, &bench, &Way { results, place, stop }, global)
 }
 
+/// The steps that are something for the running server, if the plan is for one.
+fn tried(plan: &Plan, known: &Catalogue, url: Option<&str>) -> anyhow::Result<Vec<Step>> {
+    let unsuited = |step: &Step| begin::unsuited(step, known, url);
+    let tried: Vec<Step> = plan.steps.iter().filter(|step| unsuited(step).is_none()).cloned().collect();
+    match plan.steps.iter().find_map(unsuited) {
+        Some(reason) if tried.is_empty() => bail!("nothing to measure: {reason}"),
+        _ => Ok(tried),
+    }
+}
+
 /// The running server that the plan is for, if it is for one.
 fn foreign(args: &Args, url: Option<String>, steps: &[Step]) -> Option<Foreign> {
     let phases =
@@ -162,11 +178,14 @@ fn foreign(args: &Args, url: Option<String>, steps: &[Step]) -> Option<Foreign> 
             Work::Wire { phases } => Some(phases),
             _ => None,
         });
-    let phases: Vec<_> = phases.flatten().collect();
-    let keys_max = phases.iter().map(|phase| phase.keys).max()?;
+    let phases: Vec<&WirePhase> = phases.flatten().collect();
+    // Of an HTTP server one page is read, and nothing is written.
+    let keys_of = |phase: &WirePhase| if phase.is_of_a_page() { 0 } else { phase.keys };
+    let keys_max = phases.iter().map(|phase| keys_of(phase)).max()?;
     // What a store adds to a key of 39 bytes and its value, generously.
     const OVERHEAD_BYTES: u64 = 200;
-    let bytes = phases.iter().map(|phase| phase.keys * (u64::from(phase.value_bytes) + OVERHEAD_BYTES)).max();
+    let bytes =
+        phases.iter().map(|phase| keys_of(phase) * (u64::from(phase.value_bytes) + OVERHEAD_BYTES)).max();
     Some(Foreign {
         shown: url.as_deref().map(redacted),
         url,
@@ -181,7 +200,7 @@ fn foreign(args: &Args, url: Option<String>, steps: &[Step]) -> Option<Foreign> 
 /// A run that was killed may have left keys on a server that is not ours: says how they are removed.
 fn warn_of_left_behind(results: &Path) {
     let Ok((_, campaign)) = Journal::open(results, None) else { return };
-    let Some(foreign) = &campaign.tools.external else { return };
+    let Some(foreign) = campaign.tools.external.as_ref().filter(|it| !it.only_reads()) else { return };
     let target = foreign.shown.as_deref().unwrap_or("redis://HOST:PORT");
     eprintln!(
         "bench-runner: run {} was interrupted and may have left keys that begin with {}: `bench-runner run --resume {}` \

@@ -47,7 +47,8 @@ pub(super) struct SelectionArgs {
     #[arg(long = "scenario", value_name = "KEY")]
     pub(super) scenarios: Vec<String>,
     /// Only this target; may be given several times. With run, one address of a server that is already running
-    /// may stand here instead: redis://[user:password@]host:port[/database], rediss://…, unix:///path
+    /// may stand here instead: redis://[user:password@]host:port[/database], rediss://…, unix:///path, or
+    /// http://host:port/path and https://…, of which that one page is read by GET
     #[arg(long = "target", value_name = "KEY|URL")]
     pub(super) targets: Vec<String>,
     /// Only this mode; may be given several times

@@ -36,7 +36,9 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             if bench.catalogue.get(&record.key).is_none_or(|definition| !definition.supports(mode)) {
                 continue;
             }
-            let (state, told) = match bench.obstacle(&record.key, mode) {
+            let obstacle =
+                bench.obstacle(&record.key, mode).or_else(|| lab.nothing_to_verify(&record.key, mode));
+            let (state, told) = match obstacle {
                 Some(reason) => ("not tried", reason),
                 None => match lab.verify_target(&record.key, mode) {
                     Ok(told) => ("right", told),

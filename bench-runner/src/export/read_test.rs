@@ -144,3 +144,26 @@ fn a_run_that_is_too_large_loses_histograms_then_windows_and_says_so() {
     let (done, _, _) = sized(1000);
     assert!(done.unwrap_err().to_string().contains("a committed run may take 1000"));
 }
+
+#[test]
+fn a_run_that_cannot_be_made_small_enough_is_published_in_parts() {
+    use crate::export::{parts, shrink_to};
+    let (run, scenarios) = run_as("r1", "0.0.1", "2026-01-01T00:00:00Z");
+    let whole = parts(10_000_000, &run, &scenarios).unwrap();
+    assert_eq!(whole, [(run.clone(), scenarios.clone())]);
+    let too_small = (0..100)
+        .map(|step| 2_000_000 - step * 20_000)
+        .find(|limit| shrink_to(*limit, &mut run.clone(), &mut scenarios.clone()).is_err());
+    let parts = parts(too_small.unwrap(), &run, &scenarios).unwrap();
+    assert!(parts.len() > 1);
+    let keys = |records: &[ScenarioRecord]| {
+        records.iter().map(|record| record.scenario.key.clone()).collect::<Vec<_>>()
+    };
+    let all: Vec<String> = parts.iter().flat_map(|(_, records)| keys(records)).collect();
+    assert_eq!(all, keys(&scenarios));
+    for (number, (part, records)) in parts.iter().enumerate() {
+        assert_eq!(part.id, format!("r1-part{}", number + 1));
+        assert!(records.iter().all(|record| record.run_id == part.id));
+        assert!(part.notes.last().unwrap().contains("of run r1"), "{:?}", part.notes);
+    }
+}

@@ -41,6 +41,62 @@ pub fn shrink_to(limit: usize, run: &mut Run, scenarios: &mut [ScenarioRecord]) 
     Ok(())
 }
 
+/// Brings a run under `limit` bytes, in parts if it must be: the scenarios in their order, as many to a part as
+/// fit. Each part is a run of its own, whose notes name the others; a run that fits is the only part.
+///
+/// # Errors
+/// One scenario is too large by itself, or a histogram cannot be read.
+pub fn parts(
+    limit: usize,
+    run: &Run,
+    scenarios: &[ScenarioRecord],
+) -> anyhow::Result<Vec<(Run, Vec<ScenarioRecord>)>> {
+    let fitted = |some: &[ScenarioRecord]| -> anyhow::Result<(Run, Vec<ScenarioRecord>)> {
+        let (mut run, mut some) = (run.clone(), some.to_vec());
+        shrink_to(limit, &mut run, &mut some)?;
+        Ok((run, some))
+    };
+    if let Ok(whole) = fitted(scenarios) {
+        return Ok(vec![whole]);
+    }
+    let mut parts = Vec::new();
+    let mut from = 0;
+    while from < scenarios.len() {
+        let mut part = fitted(&scenarios[from..=from])?;
+        let mut to = from + 1;
+        while to < scenarios.len() {
+            let Ok(longer) = fitted(&scenarios[from..=to]) else { break };
+            part = longer;
+            to += 1;
+        }
+        parts.push(part);
+        from = to;
+    }
+    let of = parts.len();
+    let keys: Vec<String> = parts.iter().map(|(_, records)| keys(records)).collect();
+    for (number, (part, records)) in parts.iter_mut().enumerate() {
+        part.id = format!("{}-part{}", run.id, number + 1);
+        records.iter_mut().for_each(|record| record.run_id.clone_from(&part.id));
+        let others: Vec<&str> = keys
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != number)
+            .map(|(_, keys)| keys.as_str())
+            .collect();
+        part.notes.push(format!(
+            "Part {} of {of} of run {}, which was one campaign and is too large to be committed whole. In the other parts: {}.",
+            number + 1,
+            run.id,
+            others.join(", ")
+        ));
+    }
+    Ok(parts)
+}
+
+fn keys(records: &[ScenarioRecord]) -> String {
+    records.iter().map(|record| record.scenario.key.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 fn size(run: &Run, scenarios: &[ScenarioRecord]) -> anyhow::Result<usize> {
     let mut bytes = canonical::to_text(run)?.len();
     for record in scenarios {

@@ -1,14 +1,16 @@
 //! How does the runner talk to a target outside the measured load? One blocking connection.
 
+use super::answered::own;
 use super::length::Length;
-use super::reply::describe;
+use super::permit::may_be_sent;
 use super::stream::{Connector, Stream};
 use super::values::{KEY_BYTES, Values, write_key};
-use plumbkv_resp::{Limits, Parsed, Reply, Scalar, compose, parse_reply, peek_scalar};
+use plumbkv_resp::{Limits, Parsed, Reply, compose, parse_reply, peek_scalar};
 use std::io::{Read, Write};
 use std::time::Duration;
 
 pub use super::address::{Address, Endpoint, TlsEndpoint};
+pub use super::answered::{Answered, info_field};
 
 /// A conversation that went wrong, in words that name the request.
 #[derive(Debug, thiserror::Error)]
@@ -29,23 +31,6 @@ pub enum ClientError {
         /// The reply.
         reply: String,
     },
-}
-
-/// A reply that outlives the buffer it came in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answered {
-    /// `+text`.
-    Simple(String),
-    /// `-text`.
-    Error(String),
-    /// `:number`.
-    Integer(i64),
-    /// `$bytes`.
-    Bulk(Vec<u8>),
-    /// No value.
-    Null,
-    /// Anything else, in words.
-    Other(String),
 }
 
 /// A blocking connection to a target.
@@ -360,86 +345,7 @@ fn connecting(address: &Address, error: std::io::Error) -> ClientError {
     ClientError::Io { what: format!("connecting to {}", address.endpoint), error }
 }
 
-/// Whether a request may go to where it would go: to a server that is not ours, nothing that changes anything but
-/// keys that begin with our prefix, and nothing that changes how the server works.
-fn may_be_sent(key_prefix: &[u8], request: &[&[u8]]) -> bool {
-    let Some((name, arguments)) = request.split_first() else { return false };
-    if key_prefix.is_empty() {
-        return true;
-    }
-    match name.to_ascii_uppercase().as_slice() {
-        b"PING" | b"AUTH" | b"HELLO" | b"SELECT" | b"INFO" | b"DBSIZE" | b"SCAN" => true,
-        b"SET" | b"GET" => arguments.first().is_some_and(|key| key.starts_with(key_prefix)),
-        b"DEL" => arguments.iter().all(|key| key.starts_with(key_prefix)),
-        _ => false,
-    }
-}
-
-fn own(reply: &Scalar<'_>) -> Answered {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match reply {
-        Scalar::Simple(bytes) => Answered::Simple(text(bytes)),
-        Scalar::Error(bytes) => Answered::Error(text(bytes)),
-        Scalar::Integer(number) => Answered::Integer(*number),
-        Scalar::Bulk(bytes) => Answered::Bulk(bytes.to_vec()),
-        Scalar::Null => Answered::Null,
-    }
-}
-
-impl Answered {
-    /// In words.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Simple(text) => describe(&Scalar::Simple(text.as_bytes())),
-            Self::Error(text) => describe(&Scalar::Error(text.as_bytes())),
-            Self::Integer(number) => describe(&Scalar::Integer(*number)),
-            Self::Bulk(bytes) => describe(&Scalar::Bulk(bytes)),
-            Self::Null => describe(&Scalar::Null),
-            Self::Other(text) => text.clone(),
-        }
-    }
-}
-
 fn unexpected(request: &[&[u8]], reply: &Answered) -> ClientError {
     let name = String::from_utf8_lossy(request.first().copied().unwrap_or_default()).into_owned();
     ClientError::Unexpected { request: name, reply: reply.describe() }
-}
-
-/// One field of an `INFO` text.
-#[must_use]
-pub fn info_field<'a>(info: &'a str, field: &str) -> Option<&'a str> {
-    info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).map(str::trim)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn on_a_server_that_is_not_ours_only_keys_under_our_prefix_are_touched() {
-        let prefix = b"plumb:0123456789abcdef:";
-        let own = b"plumb:0123456789abcdef:key:1".as_slice();
-        for request in [
-            &[b"FLUSHALL".as_slice()][..],
-            &[b"flushdb"],
-            &[b"CONFIG", b"SET", b"save", b""],
-            &[b"SET", b"key:1", b"x"],
-            &[b"DEL", own, b"theirs"],
-            &[b"SCRIPT", b"FLUSH"],
-        ] {
-            assert!(!may_be_sent(prefix, request), "{request:?}");
-            assert!(may_be_sent(b"", request), "{request:?}");
-        }
-        for request in [&[b"DEL".as_slice(), own][..], &[b"SET", own, b"x"], &[b"INFO"], &[b"SCAN", b"0"]] {
-            assert!(may_be_sent(prefix, request), "{request:?}");
-        }
-    }
-
-    #[test]
-    fn an_info_field_is_found_by_its_whole_name() {
-        let info = "# Memory\r\nused_memory_human:1M\r\nused_memory:1048576\r\n";
-        assert_eq!(info_field(info, "used_memory"), Some("1048576"));
-        assert_eq!(info_field(info, "memory"), None);
-    }
 }

@@ -28,7 +28,12 @@ impl Connection {
     /// Takes over a stream, from now on without waiting.
     pub(super) fn new(stream: Stream) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
-        Ok(Self {
+        Ok(Self::over(stream))
+    }
+
+    /// Takes over a stream that does not wait.
+    pub(super) fn over(stream: Stream) -> Self {
+        Self {
             stream,
             pending: VecDeque::new(),
             starts: VecDeque::new(),
@@ -36,7 +41,7 @@ impl Connection {
             partial: Vec::new(),
             unsent: Vec::new(),
             blocked: false,
-        })
+        }
     }
 
     pub(super) fn listen(&self, poller: &Poller, token: usize) -> std::io::Result<()> {
@@ -45,9 +50,16 @@ impl Connection {
 
     /// Reads what is there; None when nothing is. The flag tells whether that was all.
     pub(super) fn read(&mut self, input: &mut [u8]) -> Result<Option<(usize, bool)>, String> {
+        match self.read_or_end(input)? {
+            Some((0, _)) => Err("the target closed a connection under load".to_owned()),
+            other => Ok(other),
+        }
+    }
+
+    /// As [`Self::read`], where the target may close: the end of the stream is a read of no bytes.
+    pub(super) fn read_or_end(&mut self, input: &mut [u8]) -> Result<Option<(usize, bool)>, String> {
         loop {
             return match self.stream.read(input) {
-                Ok(0) => Err("the target closed a connection under load".to_owned()),
                 Ok(count) => Ok(Some((count, count < input.len() && self.stream.short_read_is_all()))),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,

@@ -7,6 +7,7 @@ use super::arrivals::Open;
 use super::client::{Address, Client, ClientError};
 use super::connection::Connection;
 use super::draw::Draw;
+use super::fresh::Opener;
 use super::poller::Poller;
 use super::recorder::{Recorder, Times};
 use super::request::{Protocol, Source, Workload};
@@ -45,7 +46,8 @@ pub struct Stretch {
 pub enum Pace {
     /// The next ones of a connection when all of its last ones are answered.
     Closed,
-    /// As [`Pace::Closed`], but no more requests per second than this, of all threads together.
+    /// As [`Pace::Closed`], but no more requests per second than this, of all threads together; a turn's requests go
+    /// out in the first part of its time.
     Held(f64),
     /// When they are due, answered or not.
     Open(Open),
@@ -105,6 +107,8 @@ pub struct Generator {
 pub(super) struct Shard {
     pub(super) poller: Poller,
     pub(super) connections: Vec<Connection>,
+    /// Every request opens a connection of its own; there are none of longer life.
+    pub(super) opener: Option<Opener>,
     cpu: Option<usize>,
 }
 
@@ -113,10 +117,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Generator {
     /// Opens connections one after the other, each authenticated and answered once where the protocol has a way,
-    /// and shares them out among threads.
+    /// and shares them out among threads. Where every request has a connection of its own, none is opened yet.
     ///
     /// # Errors
-    /// A connection fails.
+    /// A connection fails, or there is to be one per request and the server is not reached over plain TCP.
     pub fn connect(address: &Address, wanted: &Connections<'_>) -> Result<Self, ClientError> {
         let failed = |error| ClientError::Io { what: "registering a connection".to_owned(), error };
         let connecting =
@@ -125,7 +129,20 @@ impl Generator {
         let mut shards = Vec::new();
         for thread in 0..threads {
             let cpu = wanted.cpus.get(thread % wanted.cpus.len().max(1)).copied();
-            shards.push(Shard { poller: Poller::new().map_err(failed)?, connections: Vec::new(), cpu });
+            let clients = share(u64::from(wanted.clients), thread as u64, threads as u64) as usize;
+            let opener = match wanted.protocol.keeps_connections() {
+                true => None,
+                false => {
+                    let why = "a connection per request is opened over plain TCP only";
+                    let opener = Opener::new(address, clients);
+                    Some(opener.ok_or_else(|| connecting(std::io::Error::other(why)))?)
+                }
+            };
+            let poller = Poller::new().map_err(failed)?;
+            shards.push(Shard { poller, connections: Vec::new(), opener, cpu });
+        }
+        if !wanted.protocol.keeps_connections() {
+            return Ok(Self { shards, key_prefix: address.key_prefix.clone() });
         }
         let connector = Connector::new(address).map_err(connecting)?;
         for client in 0..wanted.clients as usize {
@@ -136,7 +153,9 @@ impl Generator {
                     client.hello3()?;
                     client.into_stream()
                 }
-                Protocol::Memcached | Protocol::Http(_) => connector.connect(PATIENCE).map_err(connecting)?,
+                Protocol::Memcached | Protocol::Http(_) | Protocol::Page(_) => {
+                    connector.connect(PATIENCE).map_err(connecting)?
+                }
             };
             let shard = &mut shards[client % threads];
             let connection = Connection::new(stream).map_err(failed)?;

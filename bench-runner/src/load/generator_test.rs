@@ -1,197 +1,18 @@
-//! Whole stretches of load over real sockets, against servers of a few lines that can be told to misbehave.
+//! Whole stretches of load over real sockets, against the servers of `test_server`.
 
-use super::address::{Address, Endpoint, TlsEndpoint};
+use super::address::{Address, Endpoint};
 use super::arrivals::{Arrival, Open};
 use super::client::Client;
 use super::generator::{Connections, Generator, Pace, Stretch, Stretched};
 use super::http;
 use super::request::{Draw, Length, Protocol, Workload};
+use super::test_server::{Store, serve, serve_resp, serve_tls, serve_tls_by, serve_unix};
 use super::values::Values;
 use crate::plan::Operation;
-use plumbkv_resp::{Limits, Parsed, RequestParser};
-use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixListener;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-
-/// A store that every connection's thread shares, and what it was told to do wrong.
-#[derive(Default)]
-struct Store {
-    map: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
-    requests: AtomicU64,
-    /// Before this request nobody is answered for this long.
-    stall: Option<(u64, Duration)>,
-}
-
-impl Store {
-    fn stalling(request: u64, stall: Duration) -> Arc<Self> {
-        Arc::new(Self { stall: Some((request, stall)), ..Self::default() })
-    }
-
-    fn maybe_stall(&self) {
-        let number = self.requests.fetch_add(1, Ordering::SeqCst);
-        let Some((request, stall)) = self.stall else { return };
-        if number == request {
-            // The lock is held: all other connections wait, too.
-            let _map = self.map.lock().unwrap();
-            std::thread::sleep(stall);
-        }
-    }
-
-    fn serve_resp(&self, mut stream: impl Read + Write) {
-        let mut parser = RequestParser::new(Limits::default());
-        let (mut input, mut piece, mut resp3) = (Vec::new(), vec![0; 16 * 1024], false);
-        loop {
-            let (mut used, mut output) = (0, Vec::new());
-            while let Parsed::Complete { value, consumed } = parser.parse(&input[used..]) {
-                let words: Vec<Vec<u8>> =
-                    (0..).map_while(|place| value.get(place).map(<[u8]>::to_vec)).collect();
-                used += consumed;
-                self.answer_resp(&words, &mut resp3, &mut output);
-            }
-            input.drain(..used);
-            if stream.write_all(&output).and_then(|()| stream.flush()).is_err() {
-                return;
-            }
-            match stream.read(&mut piece) {
-                Ok(0) | Err(_) => return,
-                Ok(count) => input.extend_from_slice(&piece[..count]),
-            }
-        }
-    }
-
-    fn answer_resp(&self, words: &[Vec<u8>], resp3: &mut bool, out: &mut Vec<u8>) {
-        match words[0].as_slice() {
-            b"PING" => out.extend_from_slice(b"+PONG\r\n"),
-            b"HELLO" => {
-                *resp3 = true;
-                out.extend_from_slice(b"%1\r\n+proto\r\n:3\r\n");
-            }
-            b"SET" => {
-                self.maybe_stall();
-                self.map.lock().unwrap().insert(words[1].clone(), words[2].clone());
-                out.extend_from_slice(b"+OK\r\n");
-            }
-            b"GET" => {
-                self.maybe_stall();
-                match self.map.lock().unwrap().get(&words[1]) {
-                    Some(value) => {
-                        out.extend_from_slice(format!("${}\r\n", value.len()).as_bytes());
-                        out.extend_from_slice(value);
-                        out.extend_from_slice(b"\r\n");
-                    }
-                    None => out.extend_from_slice(if *resp3 { b"_\r\n" } else { b"$-1\r\n" }),
-                }
-            }
-            b"DEL" => {
-                let removed = self.map.lock().unwrap().remove(&words[1]).is_some();
-                out.extend_from_slice(if removed { b":1\r\n" } else { b":0\r\n" });
-            }
-            other => panic!("the load sent {}", String::from_utf8_lossy(other)),
-        }
-    }
-
-    fn serve_memcached(&self, mut stream: TcpStream) {
-        let (mut input, mut piece) = (Vec::<u8>::new(), vec![0; 16 * 1024]);
-        loop {
-            while let Some(end) = input.windows(2).position(|pair| pair == b"\r\n") {
-                let line = String::from_utf8(input[..end].to_vec()).unwrap();
-                let words: Vec<&str> = line.split(' ').collect();
-                let mut map = self.map.lock().unwrap();
-                let mut next = end + 2;
-                let reply = match words[..] {
-                    ["set", key, "0", "0", length] => {
-                        let length: usize = length.parse().unwrap();
-                        if input.len() < next + length + 2 {
-                            break;
-                        }
-                        map.insert(key.into(), input[next..next + length].to_vec());
-                        next += length + 2;
-                        b"STORED\r\n".to_vec()
-                    }
-                    ["get", key] => match map.get(key.as_bytes()) {
-                        Some(value) => {
-                            let head = format!("VALUE {key} 0 {}\r\n", value.len());
-                            [head.as_bytes(), value, b"\r\nEND\r\n"].concat()
-                        }
-                        None => b"END\r\n".to_vec(),
-                    },
-                    ["delete", key] if map.remove(key.as_bytes()).is_some() => b"DELETED\r\n".to_vec(),
-                    ["delete", _] => b"NOT_FOUND\r\n".to_vec(),
-                    _ => panic!("the load sent {line}"),
-                };
-                input.drain(..next);
-                if stream.write_all(&reply).is_err() {
-                    return;
-                }
-            }
-            match stream.read(&mut piece) {
-                Ok(0) | Err(_) => return,
-                Ok(count) => input.extend_from_slice(&piece[..count]),
-            }
-        }
-    }
-}
-
-/// Serves every connection on a thread of its own; ends with the test's process.
-fn serve(store: &Arc<Store>, handle: impl Fn(&Store, TcpStream) + Send + Sync + 'static) -> Address {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = Address::tcp(listener.local_addr().unwrap());
-    let (store, handle) = (store.clone(), Arc::new(handle));
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (store, handle, stream) = (store.clone(), handle.clone(), stream.unwrap());
-            stream.set_nodelay(true).unwrap();
-            std::thread::spawn(move || handle(&store, stream));
-        }
-    });
-    address
-}
-
-fn serve_resp(store: &Arc<Store>) -> Address {
-    serve(store, |store, stream| store.serve_resp(stream))
-}
-
-fn serve_unix(store: &Arc<Store>, path: &Path) -> Address {
-    let listener = UnixListener::bind(path).unwrap();
-    let store = store.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (store, stream) = (store.clone(), stream.unwrap());
-            std::thread::spawn(move || store.serve_resp(stream));
-        }
-    });
-    Address::of(Endpoint::Unix(path.to_owned()))
-}
-
-/// Over TLS, with a certificate for `server.test` that is written to `pem`.
-fn serve_tls(store: &Arc<Store>, pem: &Path) -> Address {
-    let made = rcgen::generate_simple_self_signed(vec!["server.test".to_owned()]).unwrap();
-    std::fs::write(pem, made.cert.pem()).unwrap();
-    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .unwrap();
-    let config = Arc::new(config);
-    let plain = serve(store, move |store, stream| {
-        let session = rustls::ServerConnection::new(config.clone()).unwrap();
-        store.serve_resp(rustls::StreamOwned::new(session, stream));
-    });
-    let socket = plain.endpoint.socket().unwrap();
-    Address::of(Endpoint::Tls(TlsEndpoint {
-        socket,
-        server_name: "server.test".to_owned(),
-        roots: Some(pem.to_owned()),
-    }))
-}
 
 fn workload(operation: Operation, keys: u64) -> Workload {
     Workload { mix: vec![(operation, 1)], keys, ..Workload::default() }
@@ -466,7 +287,11 @@ fn documents_are_read_over_http() {
         }
     });
     let reads = Workload {
-        protocol: Protocol::Http(http::Target { host: "test".to_owned(), path_prefix: "/d/".to_owned() }),
+        protocol: Protocol::Http(http::Target {
+            host: "test".to_owned(),
+            path_prefix: "/d/".to_owned(),
+            close: false,
+        }),
         length: Length::Fixed(240),
         draw: Draw::Sequential,
         ..workload(Operation::Get, 100)
@@ -475,4 +300,28 @@ fn documents_are_read_over_http() {
     assert_eq!(done.lost, None);
     let counts = done.recorder.counts;
     assert_eq!((counts.operations, counts.hits, counts.misses), (100, 90, 10));
+}
+
+#[test]
+fn a_page_is_read_over_tls_as_it_is_in_the_clear() {
+    let dir = tempfile::tempdir().unwrap();
+    let address = serve_tls_by(&Arc::default(), &dir.path().join("ca.pem"), |_, mut stream| {
+        let (mut input, mut piece) = (Vec::new(), [0; 4096]);
+        while let Ok(count @ 1..) = stream.read(&mut piece) {
+            input.extend_from_slice(&piece[..count]);
+            while let Some(end) = input.windows(4).position(|four| four == b"\r\n\r\n") {
+                input.drain(..end + 4);
+                if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let page = http::Page::new("server.test", "/");
+    page.look(&address, Duration::from_secs(10)).unwrap();
+    assert_eq!(page.body_bytes(), Some(5));
+    let reads = Workload { protocol: Protocol::Page(page), ..workload(Operation::Get, 1) };
+    let done = run(&address, 3, 1, &reads, &Values::new(1, 1), &counted(100));
+    assert_eq!((done.lost, done.recorder.first_error), (None, None));
+    assert_eq!((done.recorder.counts.operations, done.recorder.counts.hits), (100, 100));
 }

@@ -5,22 +5,30 @@
 //! requests are due at times of a schedule, and latency is from the intended start.
 
 pub mod address;
+mod answered;
 pub mod arrivals;
 pub mod client;
 mod connection;
 pub mod draw;
+mod fresh;
+#[cfg(test)]
+mod fresh_test;
 pub mod generator;
 #[cfg(test)]
 mod generator_test;
+mod held;
 pub mod http;
 pub mod length;
 pub mod memcached;
 mod open;
+mod permit;
 mod poller;
 pub mod recorder;
 pub mod reply;
 pub mod request;
 pub mod resp;
 pub mod stream;
+#[cfg(test)]
+mod test_server;
 pub mod values;
 mod worker;

@@ -85,7 +85,7 @@ impl Queue {
                     connection.send_rest(poller, ready.token)?;
                 }
                 if ready.readable {
-                    let (answered, _) = worker.receive(connection)?;
+                    let answered = worker.receive(connection)?;
                     self.choice.release(ready.token, answered);
                 }
             }

@@ -33,6 +33,7 @@ pub fn judge(input: &[u8], asked: &Asked, values: &Values, workload: &Workload) 
             memcached::judge(input, asked, values, workload.shape_only, &workload.key_prefix)
         }
         Protocol::Http(_) => http::judge(input, asked, values, workload.shape_only),
+        Protocol::Page(page) => page.judge(input),
     }
 }
 

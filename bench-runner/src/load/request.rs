@@ -61,8 +61,27 @@ pub enum Protocol {
     Resp3,
     /// Memcached's text protocol.
     Memcached,
-    /// HTTP/1.1 on kept connections.
+    /// HTTP/1.1.
     Http(http::Target),
+    /// HTTP/1.1 on kept connections, of one page: whatever is drawn, its GET is what is sent.
+    Page(http::Page),
+}
+
+impl Protocol {
+    /// Whether a connection is of use after its first answer.
+    #[must_use]
+    pub fn keeps_connections(&self) -> bool {
+        !matches!(self, Self::Http(target) if target.close)
+    }
+
+    /// The same on connections that are kept.
+    #[must_use]
+    pub fn kept(&self) -> Self {
+        match self {
+            Self::Http(target) => Self::Http(http::Target { close: false, ..target.clone() }),
+            other => other.clone(),
+        }
+    }
 }
 
 /// A request that has been sent, as its reply will need it.
@@ -131,6 +150,7 @@ impl<'a> Source<'a> {
             Writer::Resp(writer) => writer.write(operation, index, length, self.values, out),
             Writer::Memcached(writer) => writer.write(operation, index, length, self.values, out),
             Writer::Http(target) => http::write(target, operation, index, length, self.values, out),
+            Writer::Page(page) => page.write(out),
         }
     }
 }
@@ -141,6 +161,7 @@ enum Writer<'a> {
     Resp(resp::Writer),
     Memcached(memcached::Writer),
     Http(&'a http::Target),
+    Page(&'a http::Page),
 }
 
 impl<'a> Writer<'a> {
@@ -152,6 +173,7 @@ impl<'a> Writer<'a> {
             }
             Protocol::Memcached => Self::Memcached(memcached::Writer::new(prefix, expiry_ms)),
             Protocol::Http(target) => Self::Http(target),
+            Protocol::Page(page) => Self::Page(page),
         }
     }
 }
@@ -190,7 +212,8 @@ mod tests {
 
     #[test]
     fn every_protocol_writes_the_key_and_length_it_says_it_asked_for() {
-        let http = http::Target { host: "127.0.0.1:80".to_owned(), path_prefix: "/k/".to_owned() };
+        let http =
+            http::Target { host: "127.0.0.1:80".to_owned(), path_prefix: "/k/".to_owned(), close: false };
         for protocol in [Protocol::Resp2, Protocol::Resp3, Protocol::Memcached, Protocol::Http(http)] {
             let workload = Workload {
                 mix: vec![(Operation::Set, 1)],

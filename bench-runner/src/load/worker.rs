@@ -5,6 +5,7 @@
 
 use super::connection::Connection;
 use super::generator::{LONG_NS, Pace, Shard, Stretch, thread_cpu_ns, thread_waited_ns};
+use super::held::Held;
 use super::http;
 use super::poller::{Events, Poller};
 use super::recorder::{Recorder, Times};
@@ -67,8 +68,8 @@ impl Part {
         part.recorder.from_intended_start = open;
         let long = stretch.min_ns >= LONG_NS && stretch.min_ns != u64::MAX;
         part.recorder.window_percentiles = stretch.window_percentiles || long;
-        let per_second = match stretch.pace {
-            Pace::Held(all) => Some(all / turn.of as f64),
+        let held = match stretch.pace {
+            Pace::Held(all) => Some(Held::to(all / turn.of as f64)),
             Pace::Closed | Pace::Open(_) => None,
         };
         let deadline_ns = stretch.deadline.saturating_duration_since(start).as_nanos() as u64;
@@ -80,7 +81,7 @@ impl Part {
             stretch,
             deadline_ns,
             stop,
-            per_second,
+            held,
             open,
             stopping: false,
             in_flight: 0,
@@ -89,9 +90,10 @@ impl Part {
             output: Vec::new(),
             part,
         };
-        let driven = match stretch.pace {
-            Pace::Closed | Pace::Held(_) => worker.drive_closed(shard),
-            Pace::Open(open) => super::open::drive(&mut worker, shard, &open, turn),
+        let driven = match (&shard.opener, stretch.pace) {
+            (Some(opener), _) => super::fresh::drive(&mut worker, &shard.poller, opener),
+            (None, Pace::Closed | Pace::Held(_)) => worker.drive_closed(shard),
+            (None, Pace::Open(open)) => super::open::drive(&mut worker, shard, &open, turn),
         };
         worker.works();
         let mut part = worker.part;
@@ -161,8 +163,8 @@ pub(super) struct Worker<'a> {
     pub(super) stretch: &'a Stretch,
     deadline_ns: u64,
     stop: &'a AtomicBool,
-    /// Held pace: this thread's share of it.
-    per_second: Option<f64>,
+    /// Held pace.
+    held: Option<Held>,
     open: bool,
     stopping: bool,
     pub(super) in_flight: u64,
@@ -188,7 +190,8 @@ impl Worker<'_> {
 
     fn drive_closed(&mut self, shard: &mut Shard) -> Result<(), String> {
         let Shard { poller, connections, .. } = shard;
-        // Connections whose turn to send has not come; without a rate to hold, it has always come.
+        // Connections whose turn to send has not come; without a rate to hold, it comes when all that was there
+        // to be read is read.
         let mut held: VecDeque<usize> = (0..connections.len()).collect();
         let mut events = Events::default();
         loop {
@@ -210,13 +213,9 @@ impl Worker<'_> {
                 if !ready.readable {
                     continue;
                 }
-                let (answered, now) = self.receive(connection)?;
-                if answered == 0 || !connection.pending.is_empty() {
-                    continue;
-                }
-                match self.per_second {
-                    None => self.send_batch(connection, poller, ready.token, now)?,
-                    Some(_) => held.push_back(ready.token),
+                let answered = self.receive(connection)?;
+                if answered > 0 && connection.pending.is_empty() {
+                    held.push_back(ready.token);
                 }
             }
             let now = self.now_ns();
@@ -236,11 +235,12 @@ impl Worker<'_> {
     ) -> Result<Duration, String> {
         while let Some(token) = held.front().copied() {
             let now = self.now_ns();
-            let due_ns = self.per_second.map_or(0.0, |rate| self.part.sent as f64 / rate * 1e9) as u64;
+            let due_ns = self.held.as_mut().map_or(0, |pace| pace.due_ns(self.part.sent, held.len()));
             if now < due_ns && now < self.stretch.min_ns {
                 return Ok(sleepable(due_ns - now));
             }
             held.pop_front();
+            self.held.iter_mut().for_each(Held::sent);
             if let Some(connection) = connections.get_mut(token) {
                 self.send_batch(connection, poller, token, now)?;
             }
@@ -260,23 +260,22 @@ impl Worker<'_> {
         }
     }
 
-    /// Reads and judges all that a connection has to say. How many replies that were, and when they came.
-    pub(super) fn receive(&mut self, connection: &mut Connection) -> Result<(usize, u64), String> {
+    /// Reads and judges all that a connection has to say. How many replies that were.
+    pub(super) fn receive(&mut self, connection: &mut Connection) -> Result<usize, String> {
         let before = connection.pending.len();
         let mut input = std::mem::take(&mut self.input);
         let outcome = self.receive_into(connection, &mut input);
         self.input = input;
-        let now = outcome?;
+        outcome?;
         if connection.pending.is_empty() && !connection.partial.is_empty() {
             return Err("the target sent more replies than it was asked for".to_owned());
         }
-        Ok((before - connection.pending.len(), now))
+        Ok(before - connection.pending.len())
     }
 
-    fn receive_into(&mut self, connection: &mut Connection, input: &mut [u8]) -> Result<u64, String> {
-        let mut now = 0;
+    fn receive_into(&mut self, connection: &mut Connection, input: &mut [u8]) -> Result<(), String> {
         while let Some((count, is_all)) = connection.read(input)? {
-            now = self.now_ns();
+            let now = self.now_ns();
             if connection.partial.is_empty() {
                 let used = self.judge_all(connection, &input[..count], now)?;
                 connection.partial.extend_from_slice(&input[used..count]);
@@ -292,11 +291,16 @@ impl Worker<'_> {
                 break;
             }
         }
-        Ok(now)
+        Ok(())
     }
 
     /// Judges the replies in `bytes` and returns how many bytes of it they took.
-    fn judge_all(&mut self, connection: &mut Connection, bytes: &[u8], now: u64) -> Result<usize, String> {
+    pub(super) fn judge_all(
+        &mut self,
+        connection: &mut Connection,
+        bytes: &[u8],
+        now: u64,
+    ) -> Result<usize, String> {
         let mut used = 0;
         let mut broken = None;
         // What came in one read has come at one time: right answers are counted here and recorded together.
@@ -314,7 +318,7 @@ impl Worker<'_> {
                 }
                 answer => used += self.part.note(asked, answer, self.workload, &mut tally),
             }
-            if matches!(self.workload.protocol, Protocol::Http(_)) {
+            if matches!(self.workload.protocol, Protocol::Http(_) | Protocol::Page(_)) {
                 let recorder = &mut self.part.recorder;
                 http::status(&bytes[begin..]).into_iter().for_each(|code| recorder.status(code));
             }
@@ -341,8 +345,8 @@ impl Worker<'_> {
         broken.map_or(Ok(used), Err)
     }
 
-    /// Sends the next requests of a connection. Their response time counts from `now`, before they are written,
-    /// so that one look at the clock serves for the last replies and for these requests.
+    /// Sends the next requests of a connection. Their response time counts from `now`, right before they are
+    /// written: what the generator did between the last replies and these requests is not the target's.
     fn send_batch(
         &mut self,
         connection: &mut Connection,

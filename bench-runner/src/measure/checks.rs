@@ -19,6 +19,8 @@ pub(crate) struct About {
     pub(crate) closed_loop: bool,
     /// The target keeps everything in memory.
     pub(crate) volatile: bool,
+    /// Whether the target's CPU time is known; else its idling is not.
+    pub(crate) cpu_known: bool,
 }
 
 /// Marks a trial that says nothing of the target, and adds what a reader needs to judge it.
@@ -38,7 +40,7 @@ pub(crate) fn look(trial: &mut Trial, about: About, account: &Account, recorder:
         );
         fact(trial, "note", note);
     }
-    if about.closed_loop {
+    if about.closed_loop && about.cpu_known {
         let mut all = Times::new();
         for operation in [Operation::Set, Operation::Get, Operation::Del] {
             recorder.times(operation).into_iter().for_each(|times| all.merge(times));

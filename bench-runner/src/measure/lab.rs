@@ -3,18 +3,15 @@
 use super::progress::{Progress, Stage};
 use super::trial::broken;
 use super::{embedded, keyspace, memory_cap, startup, wire};
-use crate::load::client::{Answered, Client};
 use crate::load::generator::raise_open_files;
-use crate::model::{Mode, Placement, Status, Trial};
+use crate::model::{Mode, Status, Trial};
 use crate::plan::{Step, StepOutcome, Work};
 use crate::target::{
-    Catalogue, Definition, Documents, Placed, Protocol, RunningTarget, Setup, Start, own_cgroup, start,
-    verify_foreign,
+    Catalogue, Definition, Documents, Placed, RunningTarget, Setup, Start, own_cgroup, start,
 };
 use rustix::thread::CpuSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Carries out steps on this machine.
 #[derive(Debug)]
@@ -80,50 +77,6 @@ impl Lab {
         };
         StepOutcome { position: step.position, trials }
     }
-
-    /// Starts a target, checks its answers to a handful of requests, ends it. The text says what answered.
-    ///
-    /// # Errors
-    /// One line that says what did not start or what was answered wrongly.
-    pub fn verify_target(&self, key: &str, mode: Mode) -> Result<String, String> {
-        let definition =
-            self.catalogue.get(key).ok_or_else(|| format!("no target '{key}' in targets.toml"))?;
-        let placed = Placed::of(Placement::Apart, self.setup.cpus);
-        let chosen = self.catalogue.overridden(key);
-        let target = start(&Start { mode, placed, ..Start::native(definition, chosen, &self.setup) })?;
-        let told = check_answers(definition, &target).map_err(|reason| format!("{key}: {reason}"));
-        let ready_ms = target.ready_ms;
-        target.stop();
-        told.map(|()| format!("{key} answered rightly, {ready_ms:.1} ms after its start"))
-    }
-}
-
-fn check_answers(definition: &Definition, target: &RunningTarget) -> Result<(), String> {
-    if definition.protocol != Protocol::Resp {
-        return verify_foreign(definition.protocol, &target.address, definition.role.keeps_nothing());
-    }
-    let told = |error: crate::load::client::ClientError| error.to_string();
-    let mut client = Client::connect(&target.address, Duration::from_secs(5)).map_err(told)?;
-    client.expect_simple(&[b"SET", b"verify", b"plumb"], "OK").map_err(told)?;
-    let got = client.call(&[b"GET", b"verify"]).map_err(told)?;
-    let right = match &got {
-        Answered::Bulk(value) => definition.role.keeps_nothing() && value.len() == 5 || value == b"plumb",
-        _ => false,
-    };
-    if !right {
-        return Err(format!("GET of a key that was set to 'plumb' was answered by {}", got.describe()));
-    }
-    match client.expect_integer(&[b"DEL", b"verify"]).map_err(told)? {
-        1 => {}
-        other => return Err(format!("DEL of a key that was there was answered by {other}")),
-    }
-    if !definition.role.keeps_nothing() {
-        let gone = client.call(&[b"GET", b"verify"]).map_err(told)?;
-        if gone != Answered::Null {
-            return Err(format!("GET of a deleted key was answered by {}", gone.describe()));
-        }
-    }
-    Ok(())
 }
 
 impl Bench<'_> {

@@ -13,6 +13,7 @@ mod progress;
 mod ready;
 mod startup;
 mod trial;
+mod verify;
 mod waiting;
 mod wire;
 

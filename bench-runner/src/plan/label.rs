@@ -48,6 +48,7 @@ pub(super) fn wire_label(axes: &Axes, value_mix: &[(u32, u32)]) -> String {
     };
     let size = match (axes.value_bytes, value_mix.iter().map(|(bytes, _)| *bytes)) {
         (Some(value), _) => bytes(u64::from(value)),
+        (None, sizes) if sizes.len() == 0 => "of one page".to_owned(),
         (None, sizes) => {
             let (low, high) = sizes.fold((u32::MAX, 0), |(low, high), size| (low.min(size), high.max(size)));
             format!("{} to {}", bytes(u64::from(low)), bytes(u64::from(high)))

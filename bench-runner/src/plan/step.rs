@@ -101,6 +101,30 @@ pub struct CellKey {
     pub axes: Axes,
 }
 
+impl WirePhase {
+    /// Whether it reads the one page of an HTTP server that is already running.
+    #[must_use]
+    pub fn is_of_a_page(&self) -> bool {
+        self.protocol == Some(Protocol::Http)
+            && self.cell.axes.value_bytes.is_none()
+            && self.value_mix.is_empty()
+    }
+
+    /// Why it cannot be measured on a server of which one page is read, or on one of which none is.
+    #[must_use]
+    pub fn unsuited(&self, page: bool) -> Option<&'static str> {
+        match (page, self.is_of_a_page()) {
+            (true, false) => {
+                Some("it needs keys and writes, and of an HTTP server one page is read, by GET alone")
+            }
+            (false, true) => {
+                Some("it reads one page of an HTTP server: name it with --target http://HOST:PORT/PATH")
+            }
+            _ => None,
+        }
+    }
+}
+
 /// One cell of load over sockets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WirePhase {

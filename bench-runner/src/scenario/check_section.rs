@@ -26,7 +26,9 @@ const KEYS_MAX: u64 = 999_999_999_999;
 const LIMIT_MIN: u64 = 16 << 20;
 
 pub(super) fn load(faults: &mut Faults, load: &Load) {
-    if load.value_mix.is_empty() {
+    if load.is_of_a_page() {
+        page(faults, load);
+    } else if load.value_mix.is_empty() {
         list(faults, "value_bytes", &load.value_bytes, 1, VALUE_MAX);
     } else {
         faults.unless(load.value_bytes.is_empty(), || {
@@ -73,7 +75,36 @@ pub(super) fn load(faults: &mut Faults, load: &Load) {
         });
     }
     open_loop(faults, load);
+    new_connections(faults, load);
     client_program(faults, load);
+}
+
+fn new_connections(faults: &mut Faults, load: &Load) {
+    if load.connections.is_none() {
+        return;
+    }
+    let http = load.protocol == Some(Protocol::Http) && load.operation == LoadOperation::Get;
+    faults.unless(http, || "connections = \"new\" takes operation \"get\" with protocol \"http\"".to_owned());
+    let closed = load.arrival.is_none() && load.seek != Some(Seek::Knee);
+    faults.unless(closed && load.transport.is_none() && load.pipeline == [1], || {
+        "connections = \"new\" is a closed loop over TCP with one request per connection: no rates, no knee, no \
+         transport, no depth"
+            .to_owned()
+    });
+}
+
+/// There is one page, asked for by one request at a time.
+fn page(faults: &mut Faults, load: &Load) {
+    let plain = load.keys == 1
+        && load.pipeline == [1]
+        && load.distribution.is_empty()
+        && load.client_program.is_none()
+        && load.connections.is_none();
+    faults.unless(plain, || {
+        "without value_bytes it reads one page of a server: keys must be 1, and there is no pipeline, distribution, \
+         connections or client_program"
+            .to_owned()
+    });
 }
 
 fn open_loop(faults: &mut Faults, load: &Load) {

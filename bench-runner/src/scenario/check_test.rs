@@ -100,6 +100,14 @@ fn what_makes_no_sense_is_refused_with_its_place() {
             "takes a plain closed loop",
         ),
         (
+            ("keys = 10", "keys = 10\nconnections = \"new\""),
+            "connections = \"new\" takes operation \"get\" with protocol \"http\"",
+        ),
+        (
+            ("clients = [1]", "clients = [1]\nconnections = \"new\"\npipeline = [2]"),
+            "one request per connection",
+        ),
+        (
             ("revision = 1", "revision = 1\ntrials = { smoke = 1, quick = 0, full = 3 }"),
             "trials.quick must be",
         ),

@@ -14,7 +14,7 @@ pub struct Load {
     /// Instead of measuring a given load: look for the peak, or for the knee.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seek: Option<Seek>,
-    /// Value sizes, bytes.
+    /// Value sizes, bytes. None for GET over HTTP: the page that `bench-runner run --target http://…` names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub value_bytes: Vec<u32>,
     /// Sizes that are mixed in one cell, instead of `value_bytes`: pairs of bytes and weight.
@@ -105,6 +105,17 @@ pub enum PlacementChoice {
     Apart,
     /// Both on the same CPU.
     Together,
+}
+
+impl Load {
+    /// Whether it reads the one page of an HTTP server that is already running, whatever its size.
+    #[must_use]
+    pub fn is_of_a_page(&self) -> bool {
+        self.protocol == Some(Protocol::Http)
+            && self.operation == LoadOperation::Get
+            && self.value_bytes.is_empty()
+            && self.value_mix.is_empty()
+    }
 }
 
 fn one_in_flight() -> Vec<u32> {

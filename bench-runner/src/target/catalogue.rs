@@ -99,6 +99,13 @@ impl Catalogue {
         Ok(reached)
     }
 
+    /// Whether a target is an HTTP server that is already running, at `url` or, without one, at its own address.
+    #[must_use]
+    pub fn is_page(&self, key: &str, url: Option<&str>) -> bool {
+        let own = self.get(key).and_then(|target| target.address.as_deref());
+        own.is_some_and(|own| external::is_http(url.unwrap_or(own)))
+    }
+
     /// The file named by [`Catalogue::override_bin`], if one was.
     #[must_use]
     pub fn overridden(&self, key: &str) -> Option<&Path> {

@@ -50,6 +50,8 @@ pub enum Source {
     Processes(u32),
     /// What a server that is not ours says of itself in `INFO`.
     Info(Box<Address>),
+    /// Nowhere: a server that is not ours, and that does not say.
+    Unknown,
 }
 
 impl Source {
@@ -82,6 +84,7 @@ impl Source {
             Self::CpuStat(_) => "cpu.stat",
             Self::Processes(_) => "process clocks",
             Self::Info(_) => "INFO",
+            Self::Unknown => "unknown",
         }
     }
 
@@ -114,6 +117,7 @@ impl Source {
                 let mut client = Client::connect(address, Duration::from_secs(5)).ok()?;
                 parse_info(&client.info().ok()?)
             }
+            Self::Unknown => None,
         }
     }
 }

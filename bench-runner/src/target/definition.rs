@@ -36,7 +36,7 @@ pub struct Definition {
     pub fallbacks: Vec<String>,
     /// An image that must be on this machine already: nothing is pulled. Such a target runs in containers only.
     pub image: Option<String>,
-    /// A server that is already running: `redis://host:port`. It is neither started nor ended.
+    /// A server that is already running: `redis://host:port` or `http://host:port/path`. It is neither started nor ended.
     pub address: Option<String>,
     /// The server behind `address`, once it has been read.
     #[serde(skip)]
@@ -261,6 +261,18 @@ impl Definition {
             let known: Vec<&str> = self.variants.keys().map(String::as_str).collect();
             format!("{} has no variant `{key}`; {}", self.key, strict::advice(key, &known))
         })
+    }
+
+    /// Whether it is an engine inside a driver program, without a socket.
+    #[must_use]
+    pub fn is_in_process(&self) -> bool {
+        self.transport == "in_process"
+    }
+
+    /// Whether its load is brought by a driver program: it is one, or a server with a protocol of its own.
+    #[must_use]
+    pub fn is_driven(&self) -> bool {
+        self.is_in_process() || self.client.is_some()
     }
 
     /// Whether it can run in this mode at all.

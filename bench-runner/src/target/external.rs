@@ -3,9 +3,11 @@
 //! The runner writes only under a random prefix of its own and deletes exactly what it wrote, by name. It refuses
 //! a server beyond loopback (a load test of a server that is not yours is an attack), a database that already
 //! holds something, and a store that would evict its owner's keys to make room for ours, unless it is told that
-//! the owner agrees. What may be sent at all is listed in [`crate::load::client`].
+//! the owner agrees. What may be sent at all is listed in `load/permit.rs`. Of an HTTP server one page is
+//! read, by GET, and nothing else: see [`Page`].
 
 use crate::load::client::{Address, Client, Endpoint, TlsEndpoint, info_field};
+use crate::load::http::Page;
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
@@ -26,6 +28,8 @@ pub struct External {
     pub shown: String,
     /// Our keys there are `0..keys_max`.
     pub keys_max: u64,
+    /// The page that is read of an HTTP server. Absent: it speaks the Redis protocol.
+    pub page: Option<Page>,
 }
 
 /// What the owner of the server allows.
@@ -53,13 +57,23 @@ pub fn is_prefix(text: &str) -> bool {
     })
 }
 
-/// Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS) or `unix:///path`.
+/// Whether an address is that of an HTTP server.
+#[must_use]
+pub fn is_http(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}
+
+/// Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS), `unix:///path`,
+/// `http://host[:port][/path]` or `https://…`.
 ///
 /// # Errors
 /// It is no such address, or its host has none; says what an address looks like.
 pub fn parse(url: &str) -> Result<External, String> {
-    const SHAPES: &str =
-        "write redis://[user:password@]host:port[/database], rediss://… for TLS, or unix:///path";
+    const SHAPES: &str = "write redis://[user:password@]host:port[/database], rediss://… for TLS, unix:///path, or \
+                          http://host:port/path";
+    if is_http(url) {
+        return parse_http(url);
+    }
     let (scheme, rest) =
         url.split_once("://").ok_or_else(|| format!("'{}' is no address: {SHAPES}", redacted(url)))?;
     let password = std::env::var(PASSWORD_VARIABLE).ok().filter(|it| !it.is_empty());
@@ -69,18 +83,11 @@ pub fn parse(url: &str) -> Result<External, String> {
             return Err(format!("the path of a unix socket begins with /: {SHAPES}"));
         }
         let address = Address::of(Endpoint::Unix(path)).with_password(password);
-        return Ok(External { address, shown: url.to_owned(), keys_max: 0 });
+        return Ok(External { address, shown: url.to_owned(), keys_max: 0, page: None });
     }
     let tls = match scheme {
         "redis" => false,
         "rediss" => true,
-        "http" | "https" => {
-            return Err(
-                "what a foreign HTTP server answers cannot be checked, so it is not measured; name a \
-                        Redis-protocol server"
-                    .to_owned(),
-            );
-        }
         other => return Err(format!("the scheme '{other}' is not known: {SHAPES}")),
     };
     let (credentials, place) = match rest.rsplit_once('@') {
@@ -98,15 +105,7 @@ pub fn parse(url: &str) -> Result<External, String> {
     let bracketed_without_port = host.ends_with(']');
     let with_port =
         if host.contains(':') && !bracketed_without_port { host.to_owned() } else { format!("{host}:6379") };
-    let told = |error: std::io::Error| format!("the host of '{}' has no address: {error}", redacted(url));
-    let socket = with_port.to_socket_addrs().map_err(told)?.next();
-    let socket = socket.ok_or_else(|| format!("the host of '{}' has no address", redacted(url)))?;
-    let server_name = with_port.rsplit_once(':').map(|(name, _)| name.to_owned()).unwrap_or_default();
-    let endpoint = if tls {
-        Endpoint::Tls(TlsEndpoint { socket, server_name, roots: None })
-    } else {
-        Endpoint::Tcp(socket)
-    };
+    let endpoint = endpoint(&with_port, tls, url)?;
     let (user, given) = match credentials.map(|it| it.split_once(':').unwrap_or(("", it))) {
         Some((user, password)) => (user, Some(password.to_owned()).filter(|it| !it.is_empty())),
         None => ("", None),
@@ -116,13 +115,50 @@ pub fn parse(url: &str) -> Result<External, String> {
         database,
         ..Address::of(endpoint).with_password(given.or(password))
     };
-    Ok(External { address, shown: redacted(url), keys_max: 0 })
+    Ok(External { address, shown: redacted(url), keys_max: 0, page: None })
+}
+
+/// Reads `http://host[:port][/path][?query]` and `https://…`.
+fn parse_http(url: &str) -> Result<External, String> {
+    const SHAPE: &str = "write http://host:port/path, or https://… for TLS";
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let rest = rest.split('#').next().unwrap_or_default();
+    let (host, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    if host.contains('@') {
+        return Err(format!("a name and a password are not sent to an HTTP server: {SHAPE}"));
+    }
+    if host.is_empty() {
+        return Err(format!("'{url}' names no host: {SHAPE}"));
+    }
+    if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!("'{url}' holds what a path may not: write it as %20 and the like"));
+    }
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let tls = scheme == "https";
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+    let with_port = if has_port { host.to_owned() } else { format!("{host}:{}", if tls { 443 } else { 80 }) };
+    let address = Address::of(endpoint(&with_port, tls, url)?);
+    Ok(External { address, shown: url.to_owned(), keys_max: 0, page: Some(Page::new(host, &path)) })
+}
+
+/// Looks up `host:port`; `url` is only named in errors.
+fn endpoint(with_port: &str, tls: bool, url: &str) -> Result<Endpoint, String> {
+    let told = |error: std::io::Error| format!("the host of '{}' has no address: {error}", redacted(url));
+    let socket = with_port.to_socket_addrs().map_err(told)?.next();
+    let socket = socket.ok_or_else(|| format!("the host of '{}' has no address", redacted(url)))?;
+    let name = with_port.rsplit_once(':').map(|(name, _)| name).unwrap_or_default();
+    let server_name = name.trim_start_matches('[').trim_end_matches(']').to_owned();
+    Ok(if tls {
+        Endpoint::Tls(TlsEndpoint { socket, server_name, roots: None })
+    } else {
+        Endpoint::Tcp(socket)
+    })
 }
 
 /// An address without its password.
 #[must_use]
 pub fn redacted(url: &str) -> String {
-    let (Some((scheme, rest)), true) = (url.split_once("://"), url.contains('@')) else {
+    let (Some((scheme, rest)), true) = (url.split_once("://"), url.contains('@') && !is_http(url)) else {
         return url.to_owned();
     };
     match rest.rsplit_once('@') {
@@ -159,6 +195,12 @@ impl External {
                  yours, or its owner agrees, add --allow-remote"
             ));
         }
+        if let Some(page) = &self.page {
+            return page
+                .look(&self.address, TIMEOUT)
+                .map(drop)
+                .map_err(|reason| format!("{shown}: {reason}"));
+        }
         let told = |error: crate::load::client::ClientError| format!("{shown}: {error}");
         let mut client = Client::connect(&self.address, TIMEOUT).map_err(told)?;
         let held = client.expect_integer(&[b"DBSIZE"]).map_err(told)?;
@@ -178,6 +220,10 @@ impl External {
     /// # Errors
     /// It cannot be reached; names the prefix under which keys were left.
     pub fn clean(&self) -> Result<u64, String> {
+        if self.page.is_some() {
+            // Only read.
+            return Ok(0);
+        }
         let prefix = String::from_utf8_lossy(&self.address.key_prefix).into_owned();
         if !is_prefix(&prefix) {
             return Err(format!("'{prefix}' is no prefix of the runner"));
@@ -271,12 +317,35 @@ mod tests {
         assert_eq!(it.shown, "redis://me:…@127.0.0.1/3");
         assert!(matches!(parse("rediss://[::1]:7001").unwrap().address.endpoint, Endpoint::Tls(_)));
         assert!(matches!(parse("unix:///run/r.sock").unwrap().address.endpoint, Endpoint::Unix(_)));
-        for wrong in ["127.0.0.1:6379", "ftp://x", "redis://127.0.0.1/x", "unix://r", "http://127.0.0.1:80"] {
+        for wrong in ["127.0.0.1:6379", "ftp://x", "redis://127.0.0.1/x", "unix://r"] {
             let error = parse(wrong).unwrap_err();
-            assert!(error.contains("redis") || error.contains("Redis") || error.contains('/'), "{error}");
+            assert!(error.contains("redis") || error.contains('/'), "{error}");
             assert_eq!(error.lines().count(), 1);
         }
         assert!(!parse("redis://u:hunter2@127.0.0.1/x").unwrap_err().contains("hunter2"));
+    }
+
+    #[test]
+    fn the_address_of_a_page_is_read() {
+        for (url, socket, host, path) in [
+            ("http://127.0.0.1:8080/a/b?c=d@e#f", "127.0.0.1:8080", "127.0.0.1:8080", "/a/b?c=d@e"),
+            ("http://127.0.0.1", "127.0.0.1:80", "127.0.0.1", "/"),
+            ("http://[::1]?q", "[::1]:80", "[::1]", "/?q"),
+            ("https://127.0.0.1/", "127.0.0.1:443", "127.0.0.1", "/"),
+        ] {
+            let it = parse(url).unwrap();
+            assert_eq!(it.address.endpoint.socket(), Some(socket.parse().unwrap()), "{url}");
+            assert_eq!(matches!(it.address.endpoint, Endpoint::Tls(_)), url.starts_with("https"), "{url}");
+            assert_eq!((it.page, it.shown.as_str()), (Some(Page::new(host, path)), url));
+        }
+        for (wrong, words) in [
+            ("http://me:hunter2@127.0.0.1/", "not sent"),
+            ("http:///path", "names no host"),
+            ("http://127.0.0.1/a b", "%20"),
+        ] {
+            let error = parse(wrong).unwrap_err();
+            assert!(error.contains(words) && !error.contains("hunter2"), "{error}");
+        }
     }
 
     #[test]

@@ -42,8 +42,12 @@ fn probe_one(definition: &Definition, chosen: Option<&Path>, setup: &Setup) -> T
         Ok(()) => record.available = true,
         Err(reason) => record.reason = Some(reason),
     }
+    let web = definition.external.as_ref().is_some_and(|external| external.page.is_some());
     let version = if record.version.is_empty() { "not found" } else { &record.version };
     record.title = definition.title.replace("{version}", version).replace("{allocator}", &record.allocator);
+    if web {
+        record.title = record.title.replace(" (unknown)", "");
+    }
     if !record.available {
         // An empty pair of brackets is all that is left of an allocator that could not be asked.
         record.title = record.title.replace(" ()", "");
@@ -107,9 +111,16 @@ fn identify(
     Ok(())
 }
 
-/// A server that is already running is asked by `INFO`.
+/// A server that is already running is asked by `INFO`; over HTTP, its answer says what it is, or nothing does.
 fn identify_external(external: &External, record: &mut TargetRecord) -> Result<(), String> {
     record.command = vec![external.shown.clone()];
+    if let Some(page) = &external.page {
+        let server = page.look(&external.address, Duration::from_secs(10));
+        let server = server.map_err(|reason| format!("{}: {reason}", external.shown))?;
+        record.version = if server.is_empty() { "unknown".to_owned() } else { server };
+        record.allocator = "unknown".to_owned();
+        return Ok(());
+    }
     let info =
         Client::connect(&external.address, Duration::from_secs(10)).and_then(|mut client| client.info());
     let info = info.map_err(|error| format!("{}: {error}", external.shown))?;

@@ -10,9 +10,10 @@ use super::own_cgroup::Limit;
 use super::process::{Launch, NativeProcess, free_port};
 use super::ready::answers;
 use super::workdir::{Documents, as_user, lay_out, owner};
-use super::{Definition, Fill, Setup, locate};
+use super::{Definition, Fill, Placed, Setup, locate};
 use crate::load::client::Address;
-use crate::model::{Mode, Placement, ProcessFacts};
+use crate::load::http::Page;
+use crate::model::{Mode, ProcessFacts};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -20,31 +21,6 @@ use std::time::{Duration, Instant};
 
 /// How long a target may take from its start to its first right answer.
 const READY_WITHIN: Duration = Duration::from_secs(15);
-
-/// Where target and generator run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Placed {
-    /// The target's CPU; none: any.
-    pub target: Option<u32>,
-    /// The generator's CPU; none: any.
-    pub generator: Option<u32>,
-}
-
-impl Placed {
-    /// The CPUs of a placement.
-    #[must_use]
-    pub fn of(placement: Placement, cpus: Option<(u32, u32)>) -> Self {
-        match (placement, cpus) {
-            (Placement::Apart, Some((target, generator))) => {
-                Self { target: Some(target), generator: Some(generator) }
-            }
-            (Placement::Together, Some((target, _))) => {
-                Self { target: Some(target), generator: Some(target) }
-            }
-            (Placement::Unpinned, _) | (_, None) => Self { target: None, generator: None },
-        }
-    }
-}
 
 /// A target that has answered.
 #[derive(Debug)]
@@ -68,7 +44,7 @@ pub struct RunningTarget {
 enum Kind {
     Native(NativeProcess),
     Container(Container),
-    External(#[expect(dead_code, reason = "held for its end")] Reached),
+    External(Reached),
 }
 
 /// A server that is not ours: left as it was found.
@@ -270,10 +246,14 @@ fn reach(definition: &Definition) -> Result<RunningTarget, String> {
     let external = definition.external.clone().ok_or_else(|| format!("{key} has no address"))?;
     let begin = Instant::now();
     let address = external.address.clone();
-    answers(definition.protocol, &address, Duration::from_secs(10))
-        .map_err(|reason| format!("{}: {reason}", external.shown))?;
+    let patience = Duration::from_secs(10);
+    let (answered, cpu) = match &external.page {
+        Some(page) => (page.look(&address, patience).map(drop), Source::Unknown),
+        None => (answers(definition.protocol, &address, patience), Source::Info(Box::new(address.clone()))),
+    };
+    answered.map_err(|reason| format!("{}: {reason}", external.shown))?;
     Ok(RunningTarget {
-        cpu: Source::Info(Box::new(address.clone())),
+        cpu,
         address,
         pid: 0,
         ready_ms: begin.elapsed().as_secs_f64() * 1e3,
@@ -352,6 +332,15 @@ impl RunningTarget {
         matches!(self.kind, Kind::External(_))
     }
 
+    /// The page that is read of it, where it is an HTTP server that was already running.
+    #[must_use]
+    pub fn page(&self) -> Option<&Page> {
+        match &self.kind {
+            Kind::External(reached) => reached.0.page.as_ref(),
+            Kind::Native(_) | Kind::Container(_) => None,
+        }
+    }
+
     /// Ends it; returns when its process is gone.
     pub fn stop(self) {
         drop(self);
@@ -394,7 +383,7 @@ fn followed(
     let mut wanted = match cpu {
         Source::Cpuacct(..) => vec!["cpuacct"],
         Source::CpuStat(_) => vec!["unified"],
-        Source::Processes(_) | Source::Info(_) => Vec::new(),
+        Source::Processes(_) | Source::Info(_) | Source::Unknown => Vec::new(),
     };
     for (there, controller) in [(limits.cpu.is_some(), "cpu"), (limits.memory_bytes.is_some(), "memory")] {
         if there {

@@ -1,11 +1,13 @@
-//! HTTP/1.1 under load: documents by key on connections that are kept.
+//! HTTP/1.1 under load: documents by key, on connections that are kept or that serve one request each.
 //!
 //! A codec like the others: bytes in, bytes out. A read is a GET of the key's path, a write a PUT, a delete a DELETE.
-//! The status is looked at before anything else: fifty thousand refusals a second are no throughput.
+//! Of a server that is not ours one [`Page`] is read. The status is looked at before anything else: fifty thousand refusals a second are no throughput.
 
+mod page;
 mod reply;
 mod request;
 
+pub use page::Page;
 pub use reply::{judge, status};
 pub use request::write;
 
@@ -16,4 +18,6 @@ pub struct Target {
     pub host: String,
     /// What the path begins with, before the key: `/documents/`.
     pub path_prefix: String,
+    /// Every request asks for its connection to be closed, and so has one of its own.
+    pub close: bool,
 }

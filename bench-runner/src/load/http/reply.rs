@@ -12,29 +12,54 @@ const HEADERS_MAX: usize = 64;
 #[must_use]
 pub fn judge(input: &[u8], asked: &Asked, values: &Values, shape_only: bool) -> Answer {
     let name = method(asked.operation);
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut response = httparse::Response::new(&mut headers);
-    let head = match response.parse(input) {
-        Ok(httparse::Status::Complete(head)) => head,
-        Ok(httparse::Status::Partial) => return Answer::Incomplete,
-        Err(error) => return Answer::Broken(format!("{name} was answered by no HTTP: {error}")),
+    let (code, body, end) = match read(input) {
+        Ok(Some(Reply { code, body, end, .. })) => (code, body, end),
+        Ok(None) => return Answer::Incomplete,
+        Err(why) => return Answer::Broken(format!("{name} was answered by {why}")),
     };
-    let code = response.code.unwrap_or(0);
-    let body = match body_length(code, response.headers) {
-        Ok(length) => length,
-        Err(why) => return Answer::Broken(format!("{name} was answered by status {code} {why}")),
-    };
-    let Some(end) = head.checked_add(body) else {
-        return Answer::Broken(format!("{name} was answered by a body of {body} bytes"));
-    };
-    // A wrong length is known from the head: its body is still read, so that the next answer is found.
-    let Some(body) = input.get(head..end) else { return Answer::Incomplete };
     match (asked.operation, code) {
         (Operation::Get, 200) => judge_body(body, end, asked, values, shape_only),
         (Operation::Set, 200 | 201 | 204) | (Operation::Del, 200 | 204) => Answer::Right(end),
         (Operation::Get, 404) => Answer::Missed(end),
         _ => Answer::Wrong(end, format!("{name} of key {} was answered by status {code}", asked.index)),
     }
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reply<'a> {
+    pub(super) code: u16,
+    pub(super) body: &'a [u8],
+    /// How long it is with its head, bytes.
+    pub(super) end: usize,
+    /// The server ends the connection after it.
+    pub(super) closes: bool,
+    /// What the server says it is; empty where it says nothing.
+    pub(super) server: &'a [u8],
+}
+
+/// The answer at the head of `input`; None while it is not whole. An error says what stands there instead.
+pub(super) fn read(input: &[u8]) -> Result<Option<Reply<'_>>, String> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut headers);
+    let head = match response.parse(input) {
+        Ok(httparse::Status::Complete(head)) => head,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => return Err(format!("no HTTP: {error}")),
+    };
+    let code = response.code.unwrap_or(0);
+    let length = body_length(code, response.headers).map_err(|why| format!("status {code} {why}"))?;
+    let end = head.checked_add(length).ok_or_else(|| format!("a body of {length} bytes"))?;
+    // A wrong length is known from the head: its body is still read, so that the next answer is found.
+    let Some(body) = input.get(head..end) else { return Ok(None) };
+    let named = |name: &str| response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+    let connection = named("connection").map(|header| header.value);
+    let closes = match connection {
+        Some(words) => words.eq_ignore_ascii_case(b"close"),
+        None => response.version == Some(0),
+    };
+    let server = named("server").map_or(&b""[..], |header| header.value);
+    Ok(Some(Reply { code, body, end, closes, server }))
 }
 
 /// The status code at the head of `input`, if a whole status line is there.

@@ -25,7 +25,7 @@ pub fn write(
     out.extend_from_slice(&key);
     out.extend_from_slice(b" HTTP/1.1\r\nHost: ");
     out.extend_from_slice(target.host.as_bytes());
-    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(if target.close { b"\r\nConnection: close\r\n" } else { b"\r\n" });
     if operation != Operation::Set {
         out.extend_from_slice(b"\r\n");
         return;
@@ -41,8 +41,9 @@ pub fn write(
 mod tests {
     use super::*;
 
-    fn written(operation: Operation) -> Vec<u8> {
-        let target = Target { host: "127.0.0.1:8080".to_owned(), path_prefix: "/documents/".to_owned() };
+    fn written(operation: Operation, close: bool) -> Vec<u8> {
+        let (host, path_prefix) = ("127.0.0.1:8080".to_owned(), "/documents/".to_owned());
+        let target = Target { host, path_prefix, close };
         let mut out = Vec::new();
         write(&target, operation, 42, 24, &Values::new(1, 24), &mut out);
         out
@@ -50,12 +51,14 @@ mod tests {
 
     #[test]
     fn requests_are_what_an_http_parser_reads() {
-        for (operation, method, length) in [
-            (Operation::Get, "GET", None),
-            (Operation::Set, "PUT", Some("24")),
-            (Operation::Del, "DELETE", None),
+        for (operation, method, length, close) in [
+            (Operation::Get, "GET", None, false),
+            (Operation::Get, "GET", None, true),
+            (Operation::Set, "PUT", Some("24"), false),
+            (Operation::Set, "PUT", Some("24"), true),
+            (Operation::Del, "DELETE", None, false),
         ] {
-            let bytes = written(operation);
+            let bytes = written(operation, close);
             let mut headers = [httparse::EMPTY_HEADER; 8];
             let mut request = httparse::Request::new(&mut headers);
             let httparse::Status::Complete(head) = request.parse(&bytes).unwrap() else { panic!("whole") };
@@ -66,13 +69,14 @@ mod tests {
             };
             assert_eq!(header("Host"), Some("127.0.0.1:8080"));
             assert_eq!(header("Content-Length"), length);
+            assert_eq!(header("Connection"), close.then_some("close"));
             assert_eq!(bytes.len() - head, if length.is_some() { 24 } else { 0 });
         }
     }
 
     #[test]
     fn a_write_carries_the_value_of_its_key() {
-        let bytes = written(Operation::Set);
+        let bytes = written(Operation::Set, false);
         assert!(Values::new(1, 24).is_right(42, &bytes[bytes.len() - 24..]));
     }
 }

@@ -119,7 +119,7 @@ fn fill_in_order(
 }
 
 /// Which of the keys are there, in one pass at the end: on some servers even a look makes a key younger.
-pub(super) fn survey(client: &mut Client, keys: Range<u64>) -> Result<Vec<bool>, End> {
+fn survey(client: &mut Client, keys: Range<u64>) -> Result<Vec<bool>, End> {
     const BATCH: u64 = 500;
     let mut present = Vec::new();
     let mut first = keys.start;

@@ -7,6 +7,7 @@
 mod churn;
 mod exact_lru;
 mod fill;
+mod talk;
 mod trace;
 
 use super::lab::Bench;
@@ -15,10 +16,10 @@ use super::wire::{End, nanoseconds};
 use crate::load::client::{Answered, Client, ClientError, info_field};
 use crate::load::request::Length;
 use crate::load::values::{KEY_BYTES, Values, write_key};
-use crate::model::Trial;
+use crate::model::{Status, Trial};
 use crate::plan::{CapLoad, CapPhase};
-use crate::target::RunningTarget;
 use crate::target::memory::forget_rss_peak;
+use crate::target::{Protocol, RunningTarget};
 use churn::{Churn, churn};
 use fill::{Fill, fill};
 use std::ops::RangeInclusive;
@@ -31,7 +32,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn measure(bench: &mut Bench<'_>, target: &mut RunningTarget, phase: &CapPhase) -> Option<Trial> {
     let step = bench.step;
     forget_rss_peak(target.pid);
+    let resp = bench.definition.protocol == Protocol::Resp;
     let measured = match &phase.load {
+        CapLoad::Fill { .. } | CapLoad::Overwrite { .. } | CapLoad::TtlChurn { .. } if !resp => {
+            let reason =
+                "this load on a cap speaks RESP, which the target does not: only a trace is replayed on it";
+            Err(End::Broken(Status::Skipped, reason.to_owned()))
+        }
         CapLoad::Fill { keys, value_bytes, oversize_bytes } => {
             let order = Fill { keys: *keys, value_bytes: *value_bytes, oversize_bytes: *oversize_bytes };
             fill(bench, target, phase, &order)

@@ -9,14 +9,14 @@ use super::super::progress::Stage;
 use super::super::trial::{empty, fact, invalidate, put};
 use super::super::wire::{End, ZIPF_THETA, put_load, put_system};
 use super::exact_lru::{Access, hit_ratio};
-use super::fill::survey;
-use super::{PATIENCE, check_cap, look, put_account};
-use crate::load::client::{Answered, Client};
+use super::talk::{Talk, spoken};
+use super::{check_cap, put_account};
 use crate::load::generator::{Stretched, thread_cpu_ns};
 use crate::load::recorder::Recorder;
-use crate::load::request::{Draw, Length, Source, Workload};
+use crate::load::reply::Answer;
+use crate::load::request::{Asked, Draw, Length, Source, Workload};
 use crate::load::values::{KEY_BYTES, Values};
-use crate::model::{Role, Trial};
+use crate::model::{Role, Status, Trial};
 use crate::plan::{CapPhase, Operation};
 use crate::target::RunningTarget;
 use std::time::Instant;
@@ -41,21 +41,27 @@ pub(super) fn trace(
     let step = bench.step;
     let mut trial = empty(step.trial, step.position);
     let values = Values::new(step.seed, order.value_bytes.1 as usize);
+    let protocol = spoken(bench.definition.protocol).ok_or_else(|| {
+        End::Broken(
+            Status::Skipped,
+            "a trace is replayed on what speaks RESP or memcached's protocol".to_owned(),
+        )
+    })?;
     let workload = Workload {
         mix: vec![(Operation::Get, 1)],
         keys: order.keys,
         draw: Draw::Zipf(ZIPF_THETA),
         length: Length::Uniform(order.value_bytes.0, order.value_bytes.1),
         pipeline: 1,
+        protocol,
         ..Workload::default()
     };
-    let mut client = Client::connect(&target.address, PATIENCE)?;
-    let start = look(&mut client)?;
+    let mut talk = Talk::connect(target, &workload, &values)?;
+    let start = talk.told(target)?;
     bench.tell(&phase.cell.label, Stage::Measuring);
     let before = Reading::take(target.pid, &target.cpu);
     let mut replay = Replay {
         source: Source::new(&workload, &values, step.seed, 0),
-        values: &values,
         recorder: Recorder::default(),
         asked: Vec::with_capacity(order.requests as usize),
         counted_hits: 0,
@@ -68,14 +74,14 @@ pub(super) fn trace(
             return Err(End::Stopped);
         }
         let left = order.requests - replay.asked.len() as u64;
-        replay.batch(&mut client, BATCH.min(usize::try_from(left).unwrap_or(BATCH)))?;
+        replay.batch(&mut talk, BATCH.min(usize::try_from(left).unwrap_or(BATCH)))?;
     }
     let elapsed_ns = replay.begin.elapsed().as_nanos().max(1) as u64;
     let cpu_ns = thread_cpu_ns().saturating_sub(cpu_before);
     let after = Reading::take(target.pid, &target.cpu);
-    let end = look(&mut client)?;
+    let end = talk.told(target)?;
 
-    let Replay { recorder, asked, counted_hits, counted_from, .. } = replay;
+    let Replay { source, recorder, asked, counted_hits, counted_from, .. } = replay;
     trial.elapsed_s = elapsed_ns as f64 / 1e9;
     trial.counts = recorder.counts;
     let elapsed_s = trial.elapsed_s;
@@ -92,7 +98,7 @@ pub(super) fn trace(
     put(&mut trial, "hit_ratio", counted_hits as f64 / counted as f64);
     put(&mut trial, "hit_ratio_exact_lru", hit_ratio(&asked, BATCH, phase.cap_bytes, counted_from));
     // What the target really held tells its choice of victims apart from what it spends on itself.
-    let payload_bytes = payload(&mut client, order.keys, &workload.length, &values)?;
+    let payload_bytes = payload(&mut talk, &source, order.keys, &workload.length, &values)?;
     fact(&mut trial, "payload_bytes_held", payload_bytes);
     let same_payload = hit_ratio(&asked, BATCH, payload_bytes, counted_from);
     fact(&mut trial, "hit_ratio_exact_lru_same_payload", same_payload);
@@ -107,7 +113,6 @@ pub(super) fn trace(
 
 struct Replay<'a> {
     source: Source<'a>,
-    values: &'a Values,
     recorder: Recorder,
     asked: Vec<Access>,
     counted_hits: u64,
@@ -116,76 +121,102 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn batch(&mut self, client: &mut Client, count: usize) -> Result<(), End> {
+    fn batch(&mut self, talk: &mut Talk<'_>, count: usize) -> Result<(), End> {
         let mut bytes = Vec::new();
         let batch: Vec<_> = (0..count).map(|_| self.source.ask(0, &mut bytes)).collect();
-        let mut missed: Vec<(u64, u32)> = Vec::new();
+        let mut missed: Vec<Asked> = Vec::new();
         let sent = self.begin.elapsed();
-        client.send(&bytes, "GET")?;
+        talk.send(&bytes)?;
         for asked in &batch {
-            let answered = client.receive("GET")?;
+            let answer = talk.answer(asked)?;
             let now = self.begin.elapsed();
             self.recorder.record(
                 Operation::Get,
                 now.saturating_sub(sent).as_nanos() as u64,
                 now.as_nanos() as u64,
             );
-            match answered {
-                Answered::Bulk(value)
-                    if value.len() == asked.length as usize && self.values.is_right(asked.index, &value) =>
-                {
+            match answer {
+                Answer::Right(_) => {
                     self.recorder.counts.hits += 1;
                     self.counted_hits += u64::from(self.asked.len() >= self.counted_from);
                 }
-                Answered::Null => {
+                Answer::Missed(_) => {
                     self.recorder.counts.misses += 1;
-                    if !missed.contains(&(asked.index, asked.length)) {
-                        missed.push((asked.index, asked.length));
+                    if !missed.iter().any(|other| other.index == asked.index) {
+                        missed.push(Asked { operation: Operation::Set, ..*asked });
                     }
                 }
-                other => self
-                    .recorder
-                    .error(|| format!("GET of key {} was answered by {}", asked.index, other.describe())),
+                other => self.recorder.error(|| told(other)),
             }
             let bytes = u64::from(asked.length) + KEY_BYTES as u64;
             self.asked.push(Access { key: asked.index, bytes });
         }
-        self.write(client, &missed)
+        self.write(talk, &missed)
     }
 
-    fn write(&mut self, client: &mut Client, missed: &[(u64, u32)]) -> Result<(), End> {
+    fn write(&mut self, talk: &mut Talk<'_>, missed: &[Asked]) -> Result<(), End> {
         let mut bytes = Vec::new();
-        for (index, length) in missed {
-            self.source.write(Operation::Set, *index, *length, &mut bytes);
+        for asked in missed {
+            self.source.write(asked.operation, asked.index, asked.length, &mut bytes);
         }
         let sent = self.begin.elapsed();
-        client.send(&bytes, "SET")?;
-        for (index, _) in missed {
-            let answered = client.receive("SET")?;
+        talk.send(&bytes)?;
+        for asked in missed {
+            let answer = talk.answer(asked)?;
             let now = self.begin.elapsed();
             self.recorder.record(
                 Operation::Set,
                 now.saturating_sub(sent).as_nanos() as u64,
                 now.as_nanos() as u64,
             );
-            match answered {
-                Answered::Simple(text) if text == "OK" => {}
-                Answered::Error(text) if text.starts_with("OOM ") => {
+            match answer {
+                Answer::Right(_) => {}
+                Answer::Refused(_, text) => {
                     self.recorder.refusals += 1;
                     self.recorder.first_refusal.get_or_insert(text);
                 }
-                other => {
-                    self.recorder.error(|| format!("SET of key {index} was answered by {}", other.describe()))
-                }
+                other => self.recorder.error(|| told(other)),
             }
         }
         Ok(())
     }
 }
 
-/// Bytes of the keys that are there, and of their values.
-fn payload(client: &mut Client, keys: u64, length: &Length, values: &Values) -> Result<u64, End> {
-    let present = survey(client, 0..keys)?;
-    let bytes = |index: u64| u64::from(length.of(index, 0, values)) + KEY_BYTES as u64;
-    Ok((0..keys).zip(&present).filter(|(_, here)| **here).map(|(index, _)| bytes(index)).sum())
+/// What was wrong with an answer that is neither right nor expected.
+fn told(answer: Answer) -> String {
+    match answer {
+        Answer::Wrong(_, text) | Answer::Refused(_, text) | Answer::Broken(text) => text,
+        Answer::Right(_) | Answer::Missed(_) | Answer::Incomplete => "an answer to something else".to_owned(),
+    }
+}
+
+/// Bytes of the keys that are there, and of their values: every key is read once more.
+fn payload(
+    talk: &mut Talk<'_>,
+    source: &Source<'_>,
+    keys: u64,
+    length: &Length,
+    values: &Values,
+) -> Result<u64, End> {
+    let mut held = 0;
+    let all: Vec<u64> = (0..keys).collect();
+    for batch in all.chunks(BATCH) {
+        let ask = |index: &u64| Asked {
+            operation: Operation::Get,
+            index: *index,
+            length: length.of(*index, 0, values),
+        };
+        let asked: Vec<Asked> = batch.iter().map(ask).collect();
+        let mut bytes = Vec::new();
+        asked.iter().for_each(|each| source.write(each.operation, each.index, each.length, &mut bytes));
+        talk.send(&bytes)?;
+        for each in &asked {
+            match talk.answer(each)? {
+                Answer::Right(_) => held += u64::from(each.length) + KEY_BYTES as u64,
+                Answer::Missed(_) => {}
+                other => return Err(End::Broken(Status::Invalid, told(other))),
+            }
+        }
+    }
+    Ok(held)
 }

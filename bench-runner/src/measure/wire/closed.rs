@@ -10,10 +10,12 @@ use super::sampled::{self, Sample};
 use super::{End, Load, nanoseconds, seconds, settle};
 use crate::load::client::Client;
 use crate::load::generator::{LONG_NS, Pace, Stretch, Stretched};
+use crate::load::http::Page;
 use crate::load::recorder::Recorder;
 use crate::model::{Trial, Window};
 use crate::plan::WirePhase;
 use crate::target::RunningTarget;
+use crate::target::cpu_time::Source;
 use std::time::Instant;
 
 /// Measures one cell.
@@ -129,7 +131,9 @@ impl<'a> Rounds<'a> {
         trial.windows = self.windows;
         put_load(&mut trial, &self.recorder, elapsed_s);
         if phase.value_mix.is_empty() {
-            let moved = values_moved(&self.recorder) * u64::from(phase.value_bytes);
+            let page = target.page().and_then(Page::body_bytes);
+            let bytes = page.map_or(u64::from(phase.value_bytes), |bytes| bytes as u64);
+            let moved = values_moved(&self.recorder) * bytes;
             put(&mut trial, "bytes_per_second", moved as f64 / elapsed_s.max(1e-9));
         }
         if let Some(drift) = sampled::drift_ratio(&trial.windows) {
@@ -146,7 +150,8 @@ impl<'a> Rounds<'a> {
             );
         }
         let volatile = bench.definition.durability == "volatile";
-        let about = About { clients: phase.clients, closed_loop: true, volatile };
+        let cpu_known = target.cpu != Source::Unknown;
+        let about = About { clients: phase.clients, closed_loop: true, volatile, cpu_known };
         checks::look(&mut trial, about, &self.account, &self.recorder);
         put_system(&mut trial, self.account, target);
         trial

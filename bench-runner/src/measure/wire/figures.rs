@@ -7,6 +7,7 @@ use crate::load::recorder::{Recorder, Times, WINDOW_NS};
 use crate::model::{Histogram, Trial, Value, Window};
 use crate::plan::Operation;
 use crate::target::RunningTarget;
+use crate::target::cpu_time::Source;
 
 /// The windows of a stretch that began `offset_ns` after the beginning of the cell.
 pub(crate) fn windows(load: &Stretched, offset_ns: u64) -> impl Iterator<Item = Window> {
@@ -63,6 +64,11 @@ pub(crate) fn put_load(trial: &mut Trial, recorder: &Recorder, elapsed_s: f64) -
 /// Adds what the system did meanwhile.
 pub(crate) fn put_system(trial: &mut Trial, account: Account, target: &RunningTarget) {
     let stat = account.finish(target.pid);
+    if target.cpu == Source::Unknown {
+        // What it used cannot be told from what others used, so of both nothing is said, rather than nought.
+        put(trial, "generator_busy", stat.generator_busy_max);
+        return;
+    }
     let operations = trial.counts.operations.max(1) as f64;
     // Of a server that is not ours nothing is known but what it says of itself.
     if stat.server_cpu_ns > 0 || !target.is_external() {

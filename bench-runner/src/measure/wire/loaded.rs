@@ -47,9 +47,11 @@ impl Loaded {
             dirty: false,
         };
         let http = matches!(workload.protocol, Protocol::Http(_));
-        // Files stand on the disk before their server starts, and a floor answers the same to everything.
+        // Files stand on the disk before their server starts, a floor answers the same to everything, and a page of
+        // somebody else's server is only read.
         let there = bench.definition.prepare.is_some() || bench.definition.role.keeps_nothing();
-        if *self == wanted || (http && there) {
+        let page = matches!(workload.protocol, Protocol::Page(_));
+        if *self == wanted || (http && there) || page {
             return Ok(());
         }
         match workload.protocol {
@@ -89,6 +91,7 @@ fn by_the_generator(
         // Over HTTP few servers expect a second request before their first answer.
         pipeline: if matches!(workload.protocol, Protocol::Http(_)) { 1 } else { 64 },
         expiry_ms: None,
+        protocol: workload.protocol.kept(),
         ..workload.clone()
     };
     let connections = Connections { clients: 1, threads: 1, cpus: &[], protocol: &fill.protocol };

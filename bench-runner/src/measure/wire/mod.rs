@@ -13,7 +13,7 @@ pub(crate) use figures::{put_load, put_system, windows};
 use super::external;
 use super::lab::{Bench, fail_all};
 use super::progress::Stage;
-use super::trial::{broken, put};
+use super::trial::{broken, fact, put};
 use crate::load::generator::{Connections, Generator, Pace, Stretch, Stretched};
 use crate::load::http;
 use crate::load::request::{Draw, Length, Protocol, Workload};
@@ -99,9 +99,16 @@ fn measure_phase(
         let reason = format!("no target here listens by {}", transport.name());
         return Err(End::Broken(Status::Skipped, reason));
     }
+    if let Some(reason) = phase.unsuited(target.page().is_some()) {
+        return Err(End::Broken(Status::Skipped, reason.to_owned()));
+    }
     let step = bench.step;
     let values = Values::new(step.seed, phase.value_bytes as usize);
     let workload = workload(bench, target, phase);
+    if phase.new_connections && workload.protocol.keeps_connections() {
+        let reason = "a connection per request is measured over HTTP only";
+        return Err(End::Broken(Status::Failed, reason.to_owned()));
+    }
     forget_rss_peak(target.pid);
     bench.tell(label, Stage::Loading);
     store.ensure(bench, target, phase, &workload, &values)?;
@@ -140,7 +147,12 @@ fn measure_phase(
         }
         Offer::Knee { arrival } => open::find_knee(bench, target, &mut load, peak_of(*peak)?, arrival)?,
     };
-    put(&mut trial, "connect_ms", connect_ms);
+    if !phase.new_connections {
+        put(&mut trial, "connect_ms", connect_ms);
+    }
+    if let Some(bytes) = target.page().and_then(http::Page::body_bytes) {
+        fact(&mut trial, "page_bytes", bytes);
+    }
     trial.process = Some(target.facts(bench.generator_cpus()));
     Ok(trial)
 }
@@ -198,8 +210,12 @@ fn spoken(bench: &Bench<'_>, target: &RunningTarget, phase: &WirePhase) -> Proto
         Protocol::Http(http::Target {
             host: target.address.endpoint.to_string(),
             path_prefix: "/".to_owned(),
+            close: phase.new_connections,
         })
     };
+    if let Some(page) = target.page() {
+        return Protocol::Page(page.clone());
+    }
     match (phase.protocol, bench.definition.protocol) {
         (Some(scenario::Protocol::Resp3), _) => Protocol::Resp3,
         (Some(scenario::Protocol::Memcached), _) | (None, target::Protocol::Memcached) => Protocol::Memcached,

@@ -15,6 +15,7 @@ use crate::plan::Operation;
 use crate::plan::knee::{self, Next, Probe};
 use crate::scenario::Arrival;
 use crate::target::RunningTarget;
+use crate::target::cpu_time::Source;
 use std::time::Instant;
 
 /// A target that stops for this long is still found out whole: that many seconds' worth of requests may wait.
@@ -54,7 +55,7 @@ pub(super) fn measure(
         invalidate(&mut trial, format!("{errors} of {operations} replies were wrong; the first: {reason}"));
     }
     let volatile = bench.definition.durability == "volatile";
-    let about = About { clients: load.phase.clients, closed_loop: false, volatile };
+    let about = About { clients: load.phase.clients, closed_loop: false, volatile, cpu_known: true };
     checks::look(&mut trial, about, &account, &done.recorder);
     put_system(&mut trial, account, target);
     Ok(trial)
@@ -102,7 +103,7 @@ pub(super) fn find_knee(
     fact(&mut trial, "peak_per_second", peak_per_second);
     fact(&mut trial, "probes", serde_json::to_value(&probes).unwrap_or_default());
     // Of all probes together: not at one rate, so neither CPU time per operation nor a latency is of use.
-    trial.os = Some(account.finish(target.pid));
+    trial.os = (target.cpu != Source::Unknown).then(|| account.finish(target.pid));
     // Nought is a figure: no rate that was tried was answered in time. Left out, it would flatter the median.
     put(&mut trial, "knee_per_second", found.unwrap_or(0.0));
     if found.is_none() {

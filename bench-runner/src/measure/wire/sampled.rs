@@ -15,8 +15,10 @@ const DRIFT_WINDOWS_MIN: usize = 6;
 /// The target at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {
-    server_cpu_ns: u64,
-    rss_bytes: u64,
+    /// None where nothing says it.
+    server_cpu_ns: Option<u64>,
+    /// None where its process is not known.
+    rss_bytes: Option<u64>,
 }
 
 /// Does something and, where `wanted`, looks at the target at its beginning, at every full second and at its end.
@@ -29,8 +31,8 @@ pub(super) fn each_second<T>(
         return (work(), Vec::new());
     }
     let look = || Sample {
-        server_cpu_ns: target.cpu.read().unwrap_or_default().total_ns,
-        rss_bytes: rss_bytes(target.pid),
+        server_cpu_ns: target.cpu.read().map(|cpu| cpu.total_ns),
+        rss_bytes: (!target.is_external()).then(|| rss_bytes(target.pid)),
     };
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -58,8 +60,9 @@ pub(super) fn each_second<T>(
 pub(super) fn into_windows(samples: &[Sample], windows: &mut [Window]) {
     for (window, pair) in windows.iter_mut().zip(samples.windows(2)) {
         let [from, to] = pair else { continue };
-        window.server_cpu_ns = Some(to.server_cpu_ns.saturating_sub(from.server_cpu_ns));
-        window.rss_bytes = Some(to.rss_bytes);
+        window.server_cpu_ns =
+            to.server_cpu_ns.zip(from.server_cpu_ns).map(|(to, from)| to.saturating_sub(from));
+        window.rss_bytes = to.rss_bytes;
     }
 }
 
@@ -105,10 +108,13 @@ mod tests {
 
     #[test]
     fn a_window_gets_what_was_used_within_it() {
-        let sample = |server_cpu_ns, rss_bytes| Sample { server_cpu_ns, rss_bytes };
+        let sample = |cpu, rss| Sample { server_cpu_ns: Some(cpu), rss_bytes: Some(rss) };
         let mut two = windows(&[1, 1]);
         into_windows(&[sample(10, 1), sample(30, 2), sample(35, 3)], &mut two);
         assert_eq!((two[0].server_cpu_ns, two[0].rss_bytes), (Some(20), Some(2)));
         assert_eq!((two[1].server_cpu_ns, two[1].rss_bytes), (Some(5), Some(3)));
+        let unknown = Sample { server_cpu_ns: None, rss_bytes: None };
+        into_windows(&[unknown; 3], &mut two);
+        assert_eq!((two[1].server_cpu_ns, two[1].rss_bytes), (None, None));
     }
 }

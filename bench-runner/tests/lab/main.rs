@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
+mod caps;
+
 use bench_runner::measure::{Lab, Stage};
 use bench_runner::model::{Axes, Mode, Placement, Status, Trial};
-use bench_runner::plan::{CapLoad, CapPhase, CellKey, Operation, Step, WirePhase, Work};
+use bench_runner::plan::{CellKey, Operation, Step, WirePhase, Work};
+use bench_runner::scenario::Protocol;
 use bench_runner::target::{Catalogue, Setup};
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, RequestParser, Version};
 use std::collections::HashMap;
@@ -148,13 +151,47 @@ fn every_kind_of_load_runs_against_the_null_server() {
 }
 
 /// True where it is not installed, which CI does not let pass.
-fn redis_is_missing() -> bool {
-    let missing = std::process::Command::new("redis-server").arg("--version").output().is_err();
-    assert!(!(missing && std::env::var("CI").is_ok_and(|ci| ci == "true")), "redis-server is not installed");
+fn is_missing(program: &str) -> bool {
+    let missing = std::process::Command::new(program).arg("-h").output().is_err();
+    assert!(!(missing && std::env::var("CI").is_ok_and(|ci| ci == "true")), "{program} is not installed");
     if missing {
-        println!("skipped: redis-server is not installed");
+        println!("skipped: {program} is not installed");
     }
     missing
+}
+
+fn redis_is_missing() -> bool {
+    is_missing("redis-server")
+}
+
+#[test]
+fn a_connection_per_request_is_measured_over_http() {
+    let lab = lab(committed());
+    for target in ["floor-http", "nginx"] {
+        if target == "nginx" && is_missing("nginx") {
+            continue;
+        }
+        let get = |name: &str| WirePhase {
+            cell: CellKey { axes: Axes { value_bytes: Some(240), ..Axes::default() }, ..cell(name) },
+            value_bytes: 240,
+            keys: 300,
+            protocol: Some(Protocol::Http),
+            ..phase(name, &[(Operation::Get, 1)])
+        };
+        let new = WirePhase { new_connections: true, min_operations: 2_000, ..get("new") };
+        let trials = run(&lab, &step(target, Work::Wire { phases: vec![get("kept"), new] }));
+        for trial in trials.values() {
+            assert_figures(trial);
+            assert_eq!(trial.facts["status_counts"]["200"], trial.counts.operations);
+        }
+        let cost = |name: &str| value(&trials[name], "server_cpu_ns_per_op", None);
+        assert!(cost("new") > cost("kept") * 1.5, "{target}: {} and {}", cost("new"), cost("kept"));
+    }
+    // The label says that connections are new: no protocol may quietly keep them.
+    let resp = WirePhase { new_connections: true, ..phase("resp", &[(Operation::Get, 1)]) };
+    let trial = run(&lab, &step("null", Work::Wire { phases: vec![resp] })).remove("resp").unwrap();
+    assert_eq!(trial.status, Status::Failed);
+    assert!(trial.reason.unwrap().contains("over HTTP only"));
 }
 
 #[test]
@@ -178,39 +215,6 @@ fn a_thousand_connections_on_two_threads() {
     assert_figures(&trials["many"]);
     assert_figures(&trials["del"]);
     assert!(value(&trials["many"], "connect_ms", None) > 1.0);
-}
-
-#[test]
-fn a_memory_cap_is_looked_into_on_redis() {
-    if redis_is_missing() {
-        return;
-    }
-    let lab = lab(committed());
-    let cap = |name: &str, cap_bytes, load| {
-        let work = Work::MemoryCap { phase: CapPhase { cell: cell(name), cap_bytes, load } };
-        let step = Step { cap_bytes: Some(cap_bytes), ..step("redis-server", work) };
-        run(&lab, &step).remove(name).unwrap()
-    };
-    let fill =
-        cap("fill", 2 << 20, CapLoad::Fill { keys: 4_000, value_bytes: 1_024, oversize_bytes: 3 << 20 });
-    assert_figures(&fill);
-    assert_eq!(value(&fill, "cap_bytes", None), 2_097_152.0);
-    assert!(value(&fill, "evictions", None) > 1_000.0);
-    assert!(value(&fill, "survivors", None) < 2_000.0 && value(&fill, "accounted_bytes", None) > 1e6);
-    assert_eq!(fill.facts["survival_by_insertion_age"].as_array().unwrap().len(), 40);
-    assert!(fill.facts["oversize_reply"].is_string());
-
-    let grow = CapLoad::Overwrite { clients: 20, keys: 5_000, value_bytes: (64, 8_192), seconds: 0.4 };
-    let grow = cap("grow", 16 << 20, grow);
-    assert_figures(&grow);
-    assert!(
-        value(&grow, "evictions", None) > 0.0 && grow.facts["looks_at_the_account"].as_u64().unwrap() > 1
-    );
-
-    let churn = CapLoad::TtlChurn { clients: 20, keys: 5_000, value_bytes: 256, ttl_ms: 100, seconds: 0.3 };
-    let churn = cap("churn", 16 << 20, churn);
-    assert_figures(&churn);
-    assert!(churn.facts["expired"].as_u64().unwrap() > 100);
 }
 
 #[test]
