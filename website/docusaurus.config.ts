@@ -44,7 +44,7 @@ const config: Config = {
     benchmarks as PluginModule,
     fonts,
   ],
-  themes: [['@docusaurus/theme-classic', {customCss: ['./src/css/tokens.css', './src/css/theme.css']} satisfies Theme.Options]],
+  themes: [['@docusaurus/theme-classic', {customCss: ['tokens', 'theme', 'pages', 'tables', 'charts'].map((name) => `./src/css/${name}.css`)} satisfies Theme.Options]],
   themeConfig: {
     colorMode: {defaultMode: 'light', respectPrefersColorScheme: true},
     navbar: {
@@ -72,6 +72,8 @@ const config: Config = {
       ],
       copyright: 'PlumbKV is licensed under MIT or Apache-2.0, at your choice. No measured figure on these pages is typed by hand.',
     },
+    // Formulas and commands on the paper of the page, in both colour schemes; nothing in them is a language worth colours.
+    prism: {theme: {plain: {color: 'var(--plumb-ink)', backgroundColor: 'var(--plumb-sheet)'}, styles: []}},
     docs: {sidebar: {hideable: false}},
   } satisfies UserThemeConfig,
 };

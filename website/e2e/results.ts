@@ -11,14 +11,14 @@ export interface BuiltVersion extends PickerEntry {
   scenarios: ScenarioRecord[];
 }
 
-export function pickerEntries(): PickerEntry[] {
-  return JSON.parse(readFileSync(path.join(BUILD_DIR, 'results', 'versions.json'), 'utf8')) as PickerEntry[];
+export function pickerEntries(build = BUILD_DIR): PickerEntry[] {
+  return JSON.parse(readFileSync(path.join(build, 'results', 'versions.json'), 'utf8')) as PickerEntry[];
 }
 
 /** The newest run of each version × machine, as its raw files in the build tell. */
-export function builtVersions(): BuiltVersion[] {
-  return pickerEntries().map((entry) => {
-    const folder = path.join(BUILD_DIR, 'results', entry.version, entry.machine);
+export function builtVersions(build = BUILD_DIR): BuiltVersion[] {
+  return pickerEntries(build).map((entry) => {
+    const folder = path.join(build, 'results', entry.version, entry.machine);
     if (!existsSync(folder)) throw new Error(`no raw files of ${entry.version} on ${entry.machine} in the build`);
     const runs = readdirSync(folder).map((id) => read<Run>(path.join(folder, id, 'run.json')));
     const run = runs.sort((a, b) => a.started_at.localeCompare(b.started_at)).at(-1);

@@ -52,6 +52,9 @@ test('given sizes, times and digests read as people write them', () => {
   expect(time('2026-11-20T13:34:56+01:00')).toBe('2026-11-20 12:34 UTC');
   expect(duration(432)).toBe('7\u00a0min 12\u00a0s');
   expect(duration(0.2)).toBe('0.2\u00a0s');
+  expect(duration(0.0143)).toBe('14\u00a0ms');
+  expect(duration(0.0019)).toBe('1.9\u00a0ms');
+  expect(duration(0)).toBe('0.0\u00a0s');
   expect(short('sha256:0123456789abcdef')).toBe('0123456789ab');
   expect(withUnit('84.1', 'k ops/s')).toBe('84.1\u00a0k ops/s');
   expect([word(0), word(3), word(13)]).toEqual(['no', 'three', '13']);

@@ -1,10 +1,11 @@
 // Do open loops, long loads, ladders, classes and other people's load generators reach the page as they are stored?
 import {expect, test} from 'vitest';
-import {users} from '../src/components/Capacity';
-import {checkedPairs, knees, ladder, plateaus} from '../src/lib/derived';
+import {cut, users} from '../src/components/Capacity';
+import {checkedPairs, knees, ladder, plateaus, repeatedRatios} from '../src/lib/derived';
 import {findings, regime} from '../src/lib/finding';
 import {achieved, offered, rateGroups, rateSeries, undone} from '../src/lib/openloop';
-import {classesOf, partsOf} from '../src/lib/parts';
+import {barFigures} from '../src/lib/figures';
+import {byClass, classesOf, partsOf} from '../src/lib/parts';
 import {measurement, type PageScenario, pageScenario} from '../src/lib/record';
 import {table} from '../src/lib/tables';
 import {windowFigures} from '../src/lib/windows';
@@ -26,7 +27,7 @@ test('closed loops, open loops, foreign generators and absent servers are told a
   expect(closed.map(({axes}) => axes.operation)).toEqual(['peak', 'peak']);
   expect(open).toHaveLength(rate.cells.length - closed.length);
   const parts = partsOf(derived, run);
-  expect(parts.foreign.map(({axes}) => axes.client_program)).toEqual(['redis-benchmark', 'redis-benchmark']);
+  expect(parts.foreign.map(({axes}) => axes.client_program)).toEqual(['redis-benchmark', 'redis-benchmark', 'redis-benchmark']);
   expect(parts.absent.map(({target, reason}) => [target.key, reason.includes('--bin')])).toEqual([['valkey', true]]);
   expect(parts.closed.length + parts.foreign.length + parts.absent.length).toBe(derived.cells.length);
 });
@@ -110,6 +111,38 @@ test('each cell of another load generator stands beside the cell of ours that di
   const pairs = checkedPairs(pageScenario(derivedTables()));
   expect(pairs.map(({program, ours, theirs}) => [program, ours?.label, theirs.status])).toEqual([
     ['redis-benchmark', 'GET 64 B, 50 clients', 'ok'],
-    ['redis-benchmark', 'GET 64 B, 50 clients', 'skipped'],
+    ['redis-benchmark', 'GET 64 B, 50 clients', 'ok'],
+    ['redis-benchmark', undefined, 'skipped'],
+  ]);
+});
+
+test('a ratio between servers stands above the same ratio by the other load generator', () => {
+  const record = pageScenario(derivedTables());
+  const {metrics, groups} = repeatedRatios(record, run);
+  expect(metrics).toEqual(['ops_per_second']);
+  expect(groups.map(({label, rows}) => [label, rows.map((row) => [row.label, row.ratios[0]?.median])])).toEqual([
+    ['GET 64 B, 50 clients: PlumbKV 0.0.1 to Redis 0.0.0', [['by our load generator', 1.051], ['by redis-benchmark', 1.059]]],
+  ]);
+  // Without one of the two there is nothing to repeat.
+  const once = {...record, ratios: record.ratios.filter(({median}) => median !== 1.059)};
+  expect(repeatedRatios(once, run).groups).toEqual([]);
+});
+
+test('a capacity is cut to three digits and never rounded up', () => {
+  expect([158_653, 83_199, 999, 7.9, 0].map(cut)).toEqual([158_000, 83_100, 999, 7, 0]);
+});
+
+test('servers of different classes share no sentence and no chart', () => {
+  const record = pageScenario(lookup());
+  expect(findings(record, run)).toEqual([
+    expect.stringMatching(/^GET by key, 100k rows, over a socket, volatile: PlumbKV [^;]*; Redis [^;]*\.$/),
+    expect.stringMatching(/^GET by key, 100k rows, over a socket, durable: PostgreSQL [^;]*\.$/),
+    expect.stringMatching(/^GET by key, 100k rows, in process, durable: SQLite [^;]*\.$/),
+  ]);
+  const drawn = byClass(record, run, (own, named) => barFigures(own, run, 'ops_per_second', {unit: '', factor: 1}).map(({label, bars}) => [named(label), bars.length]));
+  expect(drawn).toEqual([
+    ['GET by key, 100k rows, over a socket, volatile', 2],
+    ['GET by key, 100k rows, over a socket, durable', 1],
+    ['GET by key, 100k rows, in process, durable', 1],
   ]);
 });

@@ -195,30 +195,39 @@ export function derivedTables(): ScenarioRecord {
       target,
       label: `GET 64 B, ${clients} clients${suffix}`,
       axes: {operation: 'get', clients, pipeline: 1, value_bytes: 64, ...more},
-      values: {ops_per_second: ops, latency_ns_p50: (clients / ops) * 1e9, latency_ns_p99: (clients / ops) * 2e9, server_cpu_ns_per_op: 9000, generator_busy: 0.5},
+      values: {ops_per_second: ops, latency_ns_p50: (clients / ops) * 1e9, latency_ns_p99: (clients / ops) * 2e9, server_cpu_ns_per_op: 9000, generator_busy: clients === 1000 ? 0.98 : 0.5, foreign_cpu_cores: 0.02},
     });
   const [one, fifty, thousand] = [at('plumbkv', 1, 16_000), at('plumbkv', 50, 82_000), at('plumbkv', 1000, 83_000)];
   const [short, long] = [at('plumbkv', 100, 81_000, {requests: 100_000}, ', 100k requests'), at('plumbkv', 100, 82_000, {requests: 500_000}, ', 500k requests')];
   const switched = at('plumbkv', 50, 84_000, {variant: 'allocator=mimalloc'}, ', allocator=mimalloc');
   const floor = at('floor-io-uring', 50, 120_000);
   const foreign = at('plumbkv', 50, 80_500, {client_program: 'redis-benchmark'}, ', by redis-benchmark');
+  const rival = at('redis-server', 50, 78_000);
+  const rivalForeign = at('redis-server', 50, 76_000, {client_program: 'redis-benchmark'}, ', by redis-benchmark');
   const missing = cell({
     target: 'redis-server',
-    label: 'GET 64 B, 50 clients, by redis-benchmark',
-    axes: {operation: 'get', clients: 50, pipeline: 1, value_bytes: 64, client_program: 'redis-benchmark'},
+    label: 'GET 64 B, 1 client, by redis-benchmark',
+    axes: {operation: 'get', clients: 1, pipeline: 1, value_bytes: 64, client_program: 'redis-benchmark'},
     skipped: 'redis-benchmark is not installed; apt install redis-tools',
   });
+  const invalid: Cell = {
+    ...cell({target: 'redis-server', label: 'GET 64 B, 100 clients, 100k requests', axes: {operation: 'get', clients: 100, pipeline: 1, value_bytes: 64, requests: 100_000}}),
+    status: 'invalid',
+    reason: 'trial 2: 3 of 100000 replies were wrong, the first: GET k17 gave 63 bytes',
+  };
   const absent = cell({target: 'valkey', label: 'GET 64 B, 50 clients', axes: {operation: 'get', clients: 50, pipeline: 1, value_bytes: 64}, skipped: 'no program'});
   return scenario(
     'derived',
     'What follows from the ratios',
-    [one, fifty, thousand, short, long, switched, floor, foreign, missing, absent, at('redis-server', 50, 78_000)],
+    [one, fifty, thousand, short, long, switched, floor, foreign, rivalForeign, missing, invalid, absent, rival],
     [
       ratio('adjacent', 'ops_per_second', fifty, one, 5.1),
       ratio('adjacent', 'ops_per_second', thousand, fifty, 1.01),
       ratio('stability', 'ops_per_second', long, short, 1.012),
       ratio('variant', 'ops_per_second', switched, fifty, 1.02),
       ratio('floor', 'server_cpu_ns_per_op', fifty, floor, 1.34),
+      ratio('rival', 'ops_per_second', fifty, rival, 1.051),
+      ratio('rival', 'ops_per_second', foreign, rivalForeign, 1.059),
     ],
   );
 }
@@ -234,6 +243,48 @@ export function lookup(): ScenarioRecord {
   return scenario('kv-lookup', 'Rows by key', [get('plumbkv', 80_000), get('redis-server', 78_000), get('postgres', 11_000), get('sqlite', 310_000)]);
 }
 
+/** Documents over HTTP: floors in place of a subject, one of them not built, and wrk on the same cell. */
+export function httpLookup(): ScenarioRecord {
+  const at = (target: string, clients: number, ops: number, more: Partial<Axes> = {}, suffix = '') =>
+    cell({
+      target,
+      label: `GET 240 B, ${clients} clients, http${suffix}`,
+      axes: {operation: 'get', protocol: 'http', clients, pipeline: 1, value_bytes: 240, ...more},
+      values: {ops_per_second: ops, latency_ns_p50: (clients / ops) * 1e9, latency_ns_p99: (clients / ops) * 2e9, server_cpu_ns_per_op: 5e8 / ops, generator_busy: 0.8, foreign_cpu_cores: 0.03},
+    });
+  const absent = cell({target: 'axum-constant', label: 'GET 240 B, 50 clients, http', axes: {operation: 'get', protocol: 'http', clients: 50, pipeline: 1, value_bytes: 240}, skipped: 'not built'});
+  return scenario('http-lookup', 'Documents by key over HTTP', [
+    at('nginx', 10, 61_000),
+    at('nginx', 50, 79_000),
+    at('floor-http', 50, 118_000),
+    absent,
+    at('nginx', 500, 74_000),
+    at('nginx', 50, 77_500, {client_program: 'wrk'}, ', by wrk'),
+  ]);
+}
+
+/** A trace under a cap with its hits, and a load under a cap and a limit of the kernel's. */
+export function capTrace(): ScenarioRecord {
+  const trace = SERVERS.map(([target, factor]) =>
+    cell({
+      target,
+      label: 'Zipf reads of 100k keys of 64 B to 1 KiB, 16 MiB cap',
+      axes: {operation: 'trace', cap_bytes: 16 * 2 ** 20},
+      values: {accounted_bytes: 16.7e6 * factor, rss_bytes_growth: 17e6 * factor, hit_ratio: 0.62 * factor, hit_ratio_exact_lru: 0.64, evictions: 91_000},
+    }),
+  );
+  const limited = SERVERS.map(([target, factor]) =>
+    cell({
+      target,
+      mode: 'native_limited',
+      label: 'Overwrites growing 64 B to 4 KiB, 48 MiB cap, 64 MiB limit',
+      axes: {operation: 'overwrite', clients: 20, cap_bytes: 48 * 2 ** 20, memory_limit_bytes: 64 * 2 ** 20},
+      values: {accounted_bytes: 49.9e6, rss_bytes_growth: 51e6 / factor, ops_per_second: 120_000 * factor, evictions: 340_000},
+    }),
+  );
+  return scenario('memory-trace', 'Hits under a cap', [...trace, ...limited], [], 'memory_cap');
+}
+
 function server(key: string, title: string, role: Role, more: Partial<TargetRecord> = {}): TargetRecord {
   return {key, title, role, available: true, version: '1.2.3', allocator: 'glibc', transport: 'socket', durability: 'volatile', command: [key], settings: [], ...more};
 }
@@ -244,12 +295,15 @@ export function moreServers(run: Run): void {
     server('floor-io-uring', 'floor, io_uring 0.0.2', 'floor'),
     server('valkey', 'Valkey', 'rival', {available: false, reason: 'no valkey-server in PATH; name one with --bin valkey=PATH', version: ''}),
     server('postgres', 'PostgreSQL 15.9 (Debian)', 'rival', {durability: 'durable'}),
+    server('nginx', 'nginx 1.22.1 (Debian)', 'rival'),
+    server('floor-http', 'floor over HTTP 0.0.2', 'floor'),
+    server('axum-constant', 'axum not found, constant answer', 'floor', {available: false, reason: 'plumbkv-driver-axum is not there; build it with `make drivers`', version: ''}),
     server('sqlite', 'SQLite 3.40.1', 'rival', {transport: 'in_process', durability: 'durable'}),
   );
 }
 
 export function moreScenarios(): ScenarioRecord[] {
-  return [wireRate(), wireSustained(), containerLadder(), derivedTables(), lookup()];
+  return [wireRate(), wireSustained(), containerLadder(), derivedTables(), lookup(), httpLookup(), capTrace()];
 }
 
 /** What a record could hold to break a page: markup, mentions, links that run scripts … */

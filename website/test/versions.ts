@@ -36,7 +36,10 @@ function addCopy(root: string, {version, startedAt, changeRun, changeScenario, m
 
   const id = `${startedAt.replace(/[-:]/g, '')}-${indexed.profile}-f1f1`;
   const stored = indexed.files.map((file) => ({name: path.basename(file.path), record: readJson<Run | ScenarioRecord>(path.join(FIXTURE, file.path))}));
-  const added = more.map((record) => ({name: `${record.scenario.key}.json`, record: structuredClone(record)}));
+  const added = more.map((record) => ({name: `${record.scenario.key}.json`, record: {...structuredClone(record), version, run_id: id}}));
+  for (const {record} of stored) {
+    if (!('run_id' in record)) record.scenarios.push(...added.map((one) => entryOf(one.name, one.record)));
+  }
   const files = [...stored, ...added].map(({name, record}, index) => {
     record.version = version;
     if ('run_id' in record) {
@@ -58,6 +61,21 @@ function addCopy(root: string, {version, startedAt, changeRun, changeScenario, m
   const index: Index = existsSync(at) ? readJson<Index>(at) : {...fixture, versions: []};
   index.versions.push({version, machines: [{...machine, runs: [{...indexed, id, started_at: startedAt, files}]}]});
   writeFileSync(at, JSON.stringify(index));
+}
+
+/** How a run lists a scenario. */
+function entryOf(file: string, record: ScenarioRecord): Run['scenarios'][number] {
+  const {cells, scenario} = record;
+  const having = (...statuses: string[]) => cells.filter(({status}) => statuses.includes(status)).length;
+  return {
+    key: scenario.key,
+    title: scenario.title,
+    file,
+    sha256: createHash('sha256').update(JSON.stringify(record)).digest('hex'),
+    cells_ok: having('ok'),
+    cells_failed: having('failed', 'invalid', 'timeout'),
+    cells_skipped: having('skipped'),
+  };
 }
 
 function readJson<T>(file: string): T {

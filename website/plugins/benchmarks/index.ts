@@ -4,6 +4,7 @@ import path from 'node:path';
 import type {LoadContext, Plugin} from '@docusaurus/types';
 import {resolveQuotes} from '../../src/lib/quotes';
 import {breakable} from './breakable';
+import {loadDatabase} from './database';
 import {writeHistograms} from './histograms';
 import {type LoadedRun, type Results, loadResults} from './load';
 import {pickerEntries, routes} from './routes';
@@ -30,7 +31,8 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
     },
 
     async loadContent() {
-      return loadResults(resultsDir, new Validator(schema));
+      const database = loadDatabase(process.env.PLUMBKV_DATABASE);
+      return {...loadResults(resultsDir, new Validator(schema)), ...(database ? {database} : {})};
     },
 
     async contentLoaded({content, actions}) {
@@ -58,6 +60,7 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
       const versions = path.join(outDir, 'results', 'versions.json');
       await mkdir(path.dirname(versions), {recursive: true});
       await writeFile(versions, `${JSON.stringify(pickerEntries(content), null, 2)}\n`);
+      if (content.database) await copyFile(content.database.diskPath, path.join(outDir, content.database.sitePath));
       for (const loaded of runsOf(content)) {
         for (const {diskPath, sitePath} of loaded.files) {
           const target = path.join(outDir, ...sitePath.split('/'));

@@ -3,6 +3,7 @@ import {createHash} from 'node:crypto';
 import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import type {Claims, Index, IndexFile, IndexMachine, IndexRun, Run, ScenarioRecord} from '../../src/generated/records';
+import type {Database} from './database';
 import {ResultsProblem} from './problem';
 import type {Validator} from './validate';
 
@@ -31,6 +32,8 @@ export interface Results {
   versions: {version: string; machines: {key: string; runs: LoadedRun[]}[]}[];
   /** What is claimed, judged by the committed runs. Absent: nobody has judged yet. */
   claims?: Claims;
+  /** All of it as rows. Absent: the caller of the build made none. */
+  database?: Database;
 }
 
 /** Names that become parts of an address and of a path. */

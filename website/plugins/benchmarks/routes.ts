@@ -75,6 +75,8 @@ export interface OverviewData {
     href: string;
     machines: MachineSummary[];
   }[];
+  /** All records as rows of one file; never on a version's page, which must not change with later records. */
+  database?: RawLink;
 }
 
 export interface MachineSummary {
@@ -116,7 +118,8 @@ export function routes(results: Results): Plan {
   const series = trends(results);
   put(plan, '/benchmarks/trends/', COMPONENTS.trendList, {list: ['trends', series.map(({key, title}) => ({key, title}))]});
   for (const trend of series) put(plan, `/benchmarks/trends/${trend.key}/`, COMPONENTS.trend, {trend: [`trends/${trend.key}`, trend]});
-  put(plan, '/benchmarks/', COMPONENTS.overview, {overview: ['overview', overview]});
+  const database = results.database ? {database: databaseLink(results.database)} : {};
+  put(plan, '/benchmarks/', COMPONENTS.overview, {overview: ['overview', {...overview, ...database}]});
   for (const version of overview.versions) {
     const own: OverviewData = {version: version.version, versions: [version]};
     put(plan, version.href, COMPONENTS.overview, {overview: [`overview/${version.version}`, own]});
@@ -271,6 +274,10 @@ function runLink(base: string, {run}: LoadedRun): RunLink {
     commit: run.source.commit,
     href: `${base}run/${run.id}/`,
   };
+}
+
+function databaseLink({name, sitePath, bytes, sha256}: RawLink): RawLink {
+  return {name, sitePath, bytes, sha256};
 }
 
 function rawLinks(loaded: LoadedRun, only?: string): RawLink[] {

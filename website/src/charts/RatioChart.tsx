@@ -25,20 +25,30 @@ interface Props {
 
 const ROW = 36;
 const TOP = 18;
+/** Least distance of two ticks. */
+const APART = 24;
+/** Width of the words above the rule. */
+const WORDS = 76;
 const TICKS = [0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10, 20, 50, 100];
 
 export default function RatioChart({id, title, desc, rows, min, max}: Props): ReactNode {
   const bottom = TOP + rows.length * ROW;
   const box = {left: 2, right: WIDTH - 84, top: TOP, bottom};
   const x = scaleLog([min, max], [box.left + 8, box.right - 8]);
-  const ticks = TICKS.filter((value) => value >= min && value <= max).map((value) => ({at: x(value), label: fixed(value, Number.isInteger(value) ? 0 : value === 1.25 ? 2 : 1)}));
+  const drawn = TICKS.filter((value) => value >= min && value <= max).map((value) => ({
+    value,
+    at: x(value),
+    label: fixed(value, Number.isInteger(value) ? 0 : value === 1.25 ? 2 : 1),
+  }));
+  // Over a wide range the ticks around 1 would run into each other: 1 stays, and whatever keeps its distance.
+  const ticks = drawn.filter(({value, at}) => value === 1 || (Math.abs(at - x(1)) >= APART && drawn.every((other) => other.value >= value || other.value === 1 || at - other.at >= APART)));
   const one = round(x(1));
   return (
     <Frame id={id} title={title} desc={desc} height={bottom + 38}>
       <XAxis ticks={ticks} box={box} unit="ratio, logarithmic" />
       <g className="reference">
         <line x1={one} x2={one} y1={TOP - 4} y2={bottom} />
-        <text x={one} y={10} textAnchor="middle">
+        <text x={one} y={10} textAnchor={one < WORDS / 2 ? 'start' : 'middle'}>
           no difference
         </text>
       </g>

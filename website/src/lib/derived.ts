@@ -3,7 +3,7 @@
 import type {Ratio, Run} from '../generated/records';
 import {rowLabel} from './figures';
 import {axesWithout} from './parts';
-import {measurement, MODES, type PageCell, type PageScenario, roleOf} from './record';
+import {measurement, MODES, type PageCell, type PageScenario, roleOf, shortTitle, targetOf} from './record';
 
 /** A ratio with the cells it is of. */
 export interface Compared {
@@ -66,7 +66,9 @@ export function ratioTable(
 
 /** Each way of running a server against running it natively, in the order of the ladder. */
 export function ladder(record: PageScenario, run: Run): RatioTable {
-  return ratioTable(record, 'overhead', ['ops_per_second', 'latency_ns_p50', 'latency_ns_p99', 'server_cpu_ns_per_op', 'startup_ms'], ({numerator}) => ({
+  // A start's only reply has a response time, too, but says nothing of it.
+  const metrics = record.scenario.kind === 'startup' ? ['startup_ms'] : ['ops_per_second', 'latency_ns_p50', 'latency_ns_p99', 'server_cpu_ns_per_op'];
+  return ratioTable(record, 'overhead', metrics, ({numerator}) => ({
     group: numerator.placement === 'together' ? `${numerator.label}, on one CPU` : numerator.label,
     row: rowLabel(numerator, run),
     rank: (roleOf(run, numerator.target) === 'subject' ? 0 : 10) + MODES.indexOf(numerator.mode),
@@ -132,6 +134,34 @@ export function checkedPairs(record: PageScenario): CheckedPair[] {
     return [{program, ours, theirs}];
   });
 }
+
+/** Ours against a rival where another generator measured both as well: a group per pair of servers, a row per generator. */
+export function repeatedRatios(record: PageScenario, run: Run): RatioTable {
+  const ownOf = new Map(checkedPairs(record).flatMap(({ours, theirs}): [string, PageCell][] => (ours ? [[theirs.key, ours]] : [])));
+  const rivals = compared(record, 'rival').filter(({ratio}) => REPEATED.includes(ratio.metric));
+  const found = rivals.flatMap((theirs) => {
+    const [above, below] = [ownOf.get(theirs.numerator.key), ownOf.get(theirs.denominator.key)];
+    const ours = rivals.find(({numerator, denominator, ratio}) => numerator === above && denominator === below && ratio.metric === theirs.ratio.metric);
+    return ours ? [{ours, theirs}] : [];
+  });
+  const metrics = REPEATED.filter((metric) => found.some(({ours}) => ours.ratio.metric === metric));
+  const groups = new Map<string, RatioRow[]>();
+  for (const {ours, theirs} of found) {
+    const names = [ours.numerator, ours.denominator].map(({target}) => shortTitle(targetOf(run, target), target));
+    const label = `${ours.numerator.label}${ours.numerator.placement === 'together' ? ', on one CPU' : ''}: ${names.join(' to ')}`;
+    const rows = groups.get(label) ?? [];
+    groups.set(label, rows);
+    for (const [by, {ratio}] of [['our load generator', ours], [theirs.numerator.axes.client_program, theirs]] as const) {
+      let row = rows.find((other) => other.label === `by ${by}`);
+      if (!row) rows.push((row = {label: `by ${by}`, ratios: metrics.map(() => undefined)}));
+      row.ratios[metrics.indexOf(ratio.metric)] = ratio;
+    }
+  }
+  return {metrics, groups: [...groups].map(([label, rows]) => ({label, rows}))};
+}
+
+/** What generators of others tell, too. */
+const REPEATED = ['ops_per_second', 'latency_ns_p50', 'server_cpu_ns_per_op'];
 
 /** Knees by load, for the table of capacity: the rate is measured, nothing beyond it is said. */
 export function knees(record: PageScenario): {cell: PageCell; perSecond: number; low: number}[] {

@@ -47,7 +47,9 @@ const SHORT_MODES: Record<Mode, string> = {
 /** Label beside a line: at most about fourteen letters. */
 export function lineLabel(cell: PageCell, run: Run): string {
   if (roleOf(run, cell.target) === 'ceiling') return 'ceiling';
-  const name = shortTitle(targetOf(run, cell.target), cell.target);
+  const title = shortTitle(targetOf(run, cell.target), cell.target);
+  // The version of a floor is that of the runner.
+  const name = roleOf(run, cell.target) === 'floor' ? title.replace(/ \d[\d.]*$/, '') : title;
   const where = [SHORT_MODES[cell.mode], cell.axes.variant ?? ''].filter(Boolean).join(' ');
   if (!where) return name;
   return roleOf(run, cell.target) === 'subject' ? `… ${where}` : `${name} ${where}`;
@@ -57,7 +59,7 @@ export function lineLabel(cell: PageCell, run: Run): string {
 export function rowLabel(cell: PageCell, run: Run): string {
   const role = roleOf(run, cell.target);
   if (role === 'ceiling') return 'ceiling of the load generator';
-  if (role === 'floor') return `floor of the machine: ${shortTitle(targetOf(run, cell.target), cell.target)}`;
+  if (role === 'floor') return `floor of the machine: ${shortTitle(targetOf(run, cell.target), cell.target).replace(/^floor,? /, '')}`;
   return `${shortTitle(targetOf(run, cell.target), cell.target)}, ${MODE_LABELS[cell.mode]}`;
 }
 
@@ -204,7 +206,7 @@ function bar(record: PageScenario, run: Run, cell: PageCell, metric: string, sca
   const measured = measurement(cell, metric);
   if (cell.status !== 'ok' || !measured) return [];
   const overhead = ratioOf(record, 'overhead', metric, cell.key);
-  const floor = ratioOf(record, 'floor', metric, cell.key);
+  const constant = constantRatio(record, run, metric, cell.key);
   return [
     {
       label: rowLabel(cell, run),
@@ -212,9 +214,20 @@ function bar(record: PageScenario, run: Run, cell: PageCell, metric: string, sca
       median: measured.median * scale.factor,
       trials: trialValues(cell, metric).map((value) => value * scale.factor),
       text: figure(measured, scale).value,
-      ...(overhead ? {note: `${ratio(overhead).value} native`} : floor ? {note: `${ratio(floor).value} floor`} : {}),
+      ...(overhead ? {note: `${ratio(overhead).value} native`} : constant ? {note: constant} : {}),
     },
   ];
+}
+
+/** Against the floor of the machine where it was measured, else against the ceiling of the generator: `1.34× floor`. */
+function constantRatio(record: PageScenario, run: Run, metric: string, numerator: string): string | undefined {
+  const found = record.ratios.filter((r) => r.kind === 'floor' && r.metric === metric && r.numerator === numerator && r.operation === undefined);
+  const named = found.flatMap((r) => {
+    const target = record.cells.find(({key}) => key === r.denominator)?.target;
+    return target === undefined ? [] : [{value: ratio(r).value, role: roleOf(run, target)}];
+  });
+  const best = named.find(({role}) => role === 'floor') ?? named[0];
+  return best && `${best.value} ${best.role}`;
 }
 
 export function barMax(figures: BarFigure[]): number {

@@ -6,7 +6,7 @@
 import type {Measurement, Mode, Profile, Ratio, Run} from '../generated/records';
 import {figure, ratio as ratioText, scaleFor, withUnit, word} from './format';
 import {knees} from './derived';
-import {partsOf, withCells} from './parts';
+import {byClass, partsOf, withCells} from './parts';
 import {
   generatorAtCeiling,
   keepsNothing,
@@ -17,6 +17,7 @@ import {
   points,
   ratioOf,
   roleOf,
+  absentTitle,
   shortTitle,
   targetOf,
 } from './record';
@@ -29,7 +30,7 @@ export function passesVerdict(profile: Profile): boolean {
 /** The badge of a run that passes none. */
 export function badge(profile: Profile, trials: number): string | undefined {
   if (passesVerdict(profile)) return undefined;
-  const spread = trials === 1 ? 'one trial' : `range of ${trials} trials`;
+  const spread = trials === 0 ? 'nothing measured' : trials === 1 ? 'one trial' : `range of ${trials} trials`;
   return `${profile} run: ${spread}, no verdict`;
 }
 
@@ -43,9 +44,16 @@ export function findings(record: PageScenario, run: Run): string[] {
   const kind = record.scenario.kind;
   // What is found is found by our generator in closed loops; open loops have their knee.
   const closed = withCells(record, partsOf(record, run).closed);
-  const sentences = kind === 'memory_cap' ? capFindings(closed, run) : kind === 'startup' ? startupFindings(closed, run) : wireFindings(closed, run);
-  return [...kneeFindings(record, run), ...sentences, ...absences(record, run), ...failures(record, run)];
+  const sentences = (FINDINGS[kind] ?? wireFindings)(closed, run);
+  return [...kneeFindings(record, run), ...rateFindings(record, run), ...sentences, ...absences(record, run), ...failures(record, run)];
 }
+
+const FINDINGS: Partial<Record<string, (record: PageScenario, run: Run) => string[]>> = {
+  memory_cap: capFindings,
+  memory_per_key: perKeyFindings,
+  expiry: expiryFindings,
+  startup: startupFindings,
+};
 
 function kneeFindings(record: PageScenario, run: Run): string[] {
   const byLoad = new Map<string, PageCell[]>();
@@ -55,13 +63,23 @@ function kneeFindings(record: PageScenario, run: Run): string[] {
       const found = measurement(cell, 'knee_per_second');
       return found && !keepsNothing(run, cell.target) ? [{cell, said: spelled(found)}] : [];
     });
-    return `${label.replace(/, knee$/, '')}: 99 of 100 requests are answered within a millisecond of their intended start up to ${enumerated(parts, run)}.`;
+    return `${label.replace(/, knee$/, '')}: 99 of 100 requests are answered within a millisecond of their intended start up to these rates: ${enumerated(parts, run)}.`;
+  });
+}
+
+/** What an open loop tells that has no knee: the tail at each rate that is the same for every server. */
+function rateFindings(record: PageScenario, run: Run): string[] {
+  if (knees(record).length > 0) return [];
+  const same = partsOf(record, run).open.filter(({axes}) => axes.rate_per_second !== undefined);
+  return pointFindings(withCells(record, same), run, (cell) => {
+    const tail = measurement(cell, 'latency_ns_p99');
+    return tail && `answers 99 of 100 requests within ${spelled(tail)} of their intended start`;
   });
 }
 
 function absences(record: PageScenario, run: Run): string[] {
   const {absent} = partsOf(record, run);
-  return absent.length > 0 ? [`Not found on this machine, and so not measured: ${absent.map(({target}) => target.title || target.key).join(', ')}.`] : [];
+  return absent.length > 0 ? [`Not measured on this machine: ${absent.map(({target}) => absentTitle(target)).join(', ')}.`] : [];
 }
 
 /** What a page says of a scenario whose figures stand in a table right below: everything but the figures. */
@@ -72,11 +90,15 @@ export function remarks(record: PageScenario, run: Run): string[] {
 
 /** Whether requests travel to a server, so that a load generator sets or bounds the pace. */
 export function isWire(record: PageScenario): boolean {
-  return !['memory_cap', 'startup', 'embedded'].includes(record.scenario.kind);
+  return !['memory_cap', 'memory_per_key', 'startup', 'embedded'].includes(record.scenario.kind);
 }
 
 function wireFindings(record: PageScenario, run: Run): string[] {
-  return [...headlinePoints(points(record, run)).flatMap((point) => pointSentence(point, run)), ...wireRemarks(record, run)];
+  // Servers of different classes are never told in one sentence.
+  const told = byClass(record, run, (own, named) =>
+    headlinePoints(points(own, run)).flatMap((point) => pointSentence({...point, label: named(point.label)}, run)),
+  );
+  return [...told, ...wireRemarks(record, run)];
 }
 
 function wireRemarks(record: PageScenario, run: Run): string[] {
@@ -158,7 +180,10 @@ interface Tally {
 }
 
 function verdicts(record: PageScenario, run: Run, all: Point[]): string[] {
-  const rivals = run.targets.filter((target) => target.role === 'rival');
+  const subject = run.targets.find(({role}) => role === 'subject');
+  const rivals = run.targets.filter(
+    ({role, transport, durability}) => role === 'rival' && transport === subject?.transport && durability === subject.durability,
+  );
   return rivals.flatMap((rival) => {
     const tally: Tally = {more: [], fewer: [], open: 0, ceiling: 0};
     for (const point of all) judge(record, run, point, rival.key, tally);
@@ -206,10 +231,44 @@ function capFindings(record: PageScenario, run: Run): string[] {
         accounted && `accounts for ${spelled(accounted)}`,
         growth && `its RSS grows by ${spelled(growth)}`,
       ].filter((part): part is string => Boolean(part));
-      return said.length > 0 ? [{cell, said: said.join(' and ')}] : [];
+      const hits = measurement(cell, 'hit_ratio');
+      const exact = measurement(cell, 'hit_ratio_exact_lru');
+      const found = hits && `, ${share(hits)} of the reads hit${exact ? ` (in an exact LRU of as many bytes ${share(exact)})` : ''}`;
+      return said.length > 0 ? [{cell, said: `${said.join(' and ')}${found ?? ''}`}] : [];
     });
     return parts.length > 0 ? [`${point.label}: ${enumerated(parts, run)}.`] : [];
   });
+}
+
+function perKeyFindings(record: PageScenario, run: Run): string[] {
+  return pointFindings(record, run, (cell) => {
+    const [rss, accounted] = [measurement(cell, 'rss_bytes_per_key'), measurement(cell, 'accounted_bytes_per_key')];
+    return rss && `${spelled(rss)} of RSS per key${accounted ? `, ${spelled(accounted)} by its own account` : ''}`;
+  });
+}
+
+function expiryFindings(record: PageScenario, run: Run): string[] {
+  const sentences = pointFindings(record, run, (cell) => {
+    const [tail, keys, bytes] = ['latency_ns_p999', 'keys_held', 'rss_bytes_held'].map((metric) => measurement(cell, metric));
+    const held = [keys && `${figure(keys, scaleFor('count', keys.median)).value} keys`, bytes && `${spelled(bytes)} of RSS`].filter(Boolean);
+    return tail && `answers 999 of 1,000 reads within ${spelled(tail)}${held.length > 0 ? ` and still holds ${held.join(' and ')} of what ran out` : ''}`;
+  });
+  return [...sentences, ...wireRemarks(record, run)];
+}
+
+/** A sentence per point, with what `said` tells of each of its cells that keeps anything. */
+function pointFindings(record: PageScenario, run: Run, said: (cell: PageCell) => string | undefined): string[] {
+  return points(record, run).flatMap((point) => {
+    const parts = point.cells.flatMap((cell) => {
+      const told = cell.status === 'ok' && !keepsNothing(run, cell.target) ? said(cell) : undefined;
+      return told ? [{cell, said: told}] : [];
+    });
+    return parts.length > 0 ? [`${point.label}: ${enumerated(parts, run)}.`] : [];
+  });
+}
+
+function share({median, low, high}: Measurement): string {
+  return withUnit(figure({median: median * 100, low: low * 100, high: high * 100}, {unit: '%', factor: 1}).value, '%');
 }
 
 function startupFindings(record: PageScenario, run: Run): string[] {
@@ -249,7 +308,7 @@ export function regime(run: Run, record: PageScenario): string {
   const loops = [closed.some((cell) => cell.status === 'ok') && 'closed', open.some((cell) => cell.status === 'ok') && 'open'].filter(Boolean);
   const socket = run.targets.some((target) => target.transport === 'socket' && shown.has(target.key));
   const load = !socket ? 'in process' : record.scenario.kind === 'startup' ? 'loopback' : `${loops.join(' and ') || 'closed'} loop over loopback`;
-  return `Regime: ${load} on ${place} (${machine.class} machine, ${cpus}${machine.virtualisation === 'none' ? '' : `, ${machine.virtualisation}`}); ${pinned}; ${durable ? 'data in memory or in the page cache' : 'all data in memory'}; ${versions.join('; ')}.`;
+  return `Regime: ${load} on ${place} (${machine.class} machine, ${cpus}${machine.virtualisation === 'none' ? '' : `, ${machine.virtualisation}`}); ${[pinned, durable ? 'data in memory or in the page cache' : 'all data in memory', ...versions].join('; ')}.`;
 }
 
 /** Overhead ratios of a container cell against native, by metric. */

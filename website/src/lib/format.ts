@@ -114,9 +114,10 @@ export function time(rfc3339: string): string {
   return match ? `${match[1]} ${match[2]} UTC` : rfc3339;
 }
 
-/** `7 min 12 s`, `0.2 s`. */
+/** `7 min 12 s`, `0.2 s`, `14 ms`. */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
+  if (seconds > 0 && seconds < 0.1) return withUnit(fixed(seconds * 1000, seconds < 0.01 ? 1 : 0), 'ms');
   if (seconds < 10) return withUnit(fixed(seconds, 1), 's');
   if (whole < 60) return withUnit(String(whole), 's');
   const [minutes, rest] = [Math.floor(whole / 60), whole % 60];

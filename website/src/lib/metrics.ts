@@ -34,6 +34,12 @@ const HITS: Metric[] = [
   {key: 'hit_ratio', head: 'Hits', unit: 'share'},
   {key: 'hit_ratio_exact_lru', head: 'Hits of exact LRU', unit: 'share'},
 ];
+const STILL_HELD = 'Held after the last lifetime';
+const HELD: Metric[] = [
+  {key: 'keys_held', head: 'keys', unit: 'count', group: STILL_HELD},
+  {key: 'accounted_bytes_held', head: 'accounted', unit: 'bytes', group: STILL_HELD},
+  {key: 'rss_bytes_held', head: 'RSS', unit: 'bytes', group: STILL_HELD},
+];
 const DISK: Metric = {key: 'disk_bytes', head: 'On disk', unit: 'bytes'};
 
 /** What a reader compares, by kind of scenario. */
@@ -53,6 +59,8 @@ const HEADLINES: Record<string, Metric[]> = {
     THROUGHPUT,
     SERVER_CPU,
   ],
+  memory_per_key: [...PER_KEY, RSS_GROWTH, PEAK_RSS, THROUGHPUT, SERVER_CPU],
+  expiry: [THROUGHPUT, ...RESPONSE_TIMES, SERVER_CPU, ...HELD],
   startup: [
     {key: 'startup_ms', head: 'Start to first answer', unit: 'ms'},
     {key: 'binary_bytes', head: 'Program file', unit: 'bytes'},
@@ -85,7 +93,16 @@ const NO_COLUMN = [
 ];
 
 /** What a version's page shows of a scenario over the wire. */
-const SLIM = ['rss_bytes_per_key', 'ops_per_second', 'latency_ns_p50', 'latency_ns_p99', 'server_cpu_ns_per_op'];
+const SLIM = [
+  'rss_bytes_per_key',
+  'accounted_bytes_per_key',
+  'ops_per_second',
+  'latency_ns_p50',
+  'latency_ns_p99',
+  'server_cpu_ns_per_op',
+  'keys_held',
+  'rss_bytes_held',
+];
 
 /** Metrics of a record's main table: those that at least one of its cells has. */
 export function headlineMetrics(record: PageScenario): Metric[] {
@@ -136,5 +153,6 @@ export const METRIC_WORDS: Record<string, string> = {
   rss_bytes_peak: 'peak RSS',
   rss_bytes_growth: 'RSS growth',
   rss_bytes_per_key: 'RSS per key',
+  accounted_bytes_per_key: 'accounted bytes per key',
   startup_ms: 'start to first answer',
 };

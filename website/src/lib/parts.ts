@@ -68,6 +68,14 @@ export function classesOf(cells: PageCell[], run: Run): ServerClass[] {
   return [...classes.values()];
 }
 
+/** What `figures` makes of each class of servers, told apart by the class's name where there are several. */
+export function byClass<T>(record: PageScenario, run: Run, figures: (own: PageScenario, named: (label: string) => string) => T[]): T[] {
+  const classes = classesOf(record.cells, run);
+  return classes.flatMap(({name, cells}) =>
+    figures(withCells(record, cells), (label) => (classes.length > 1 ? `${label}, ${name.charAt(0).toLowerCase()}${name.slice(1)}` : label)),
+  );
+}
+
 /** A cell's axes as text, without those that are named: equal for cells that differ in nothing else. */
 export function axesWithout(axes: Axes, ...names: (keyof Axes)[]): string {
   return JSON.stringify(

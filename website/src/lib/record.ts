@@ -82,6 +82,11 @@ export function shortTitle(target: TargetRecord | undefined, key: string): strin
   return target?.title.replace(/\s*\(.*$/, '') || key;
 }
 
+/** Name of a server that was not measured: its title stands where a version was to be found. */
+export function absentTitle({title, key}: TargetRecord): string {
+  return title.replace(/ not found\b/, '') || key;
+}
+
 export function targetOf(run: Run, key: string): TargetRecord | undefined {
   return run.targets.find((target) => target.key === key);
 }

@@ -10,6 +10,8 @@ export interface Column {
   head: string;
   unit: string;
   group?: string;
+  /** Tells of the load generator as much as of the server, so that its ceiling is marked here. */
+  ofGenerator?: true;
 }
 
 export interface Row {
@@ -49,7 +51,12 @@ export function table(record: PageScenario, run: Run, which: Which, whole: PageS
   return {
     columns: [
       ...extra.map(({head, unit}) => ({head, unit})),
-      ...metrics.map(({head, group}, index) => ({head, unit: scales[index]?.unit ?? '', ...(group ? {group} : {})})),
+      ...metrics.map(({key, head, group}, index) => ({
+        head,
+        unit: scales[index]?.unit ?? '',
+        ...(group ? {group} : {}),
+        ...(key === 'ops_per_second' || key === 'generator_busy' ? {ofGenerator: true as const} : {}),
+      })),
     ],
     groups: groups.filter((group) => group.rows.length > 0),
     spread: all.some((m) => m.spread === 'interval') ? 'interval' : 'range',

@@ -27,7 +27,7 @@ export default function Claims({claims: {claims, evidence}}: {claims: ClaimsData
       ) : (
         <>
           <p className="lead">
-            Of {word(claims.length)} claims {ORDER.map((verdict) => `${count(claims, verdict)} ${verdict === 'holds' ? 'hold' : verdict === 'fails' ? 'fail' : 'are not measured'}`).join(', ')}.
+            {tally(claims)}
             Each is judged by the newest published runs, machine by machine; one that fails is shown and not deleted.{' '}
             <Link to="/benchmarks/method/claims/">How a claim is judged</Link>
           </p>
@@ -41,8 +41,15 @@ export default function Claims({claims: {claims, evidence}}: {claims: ClaimsData
   );
 }
 
-function count(claims: Claim[], verdict: ClaimVerdict): string {
-  return word(claims.filter((claim) => claim.verdict === verdict).length);
+/** `Of ten claims six hold, none fails, four are not measured.` */
+export function tally(claims: Pick<Claim, 'verdict'>[]): string {
+  const told = ORDER.map((verdict) => {
+    const many = claims.filter((claim) => claim.verdict === verdict).length;
+    const one = {holds: 'holds', fails: 'fails', not_measured: 'is not measured'}[verdict];
+    const more = {holds: 'hold', fails: 'fail', not_measured: 'are not measured'}[verdict];
+    return many === 0 ? `none ${one}` : `${word(many)} ${many === 1 ? one : more}`;
+  });
+  return `Of ${word(claims.length)} ${claims.length === 1 ? 'claim' : 'claims'} ${told.join(', ')}.`;
 }
 
 function Table({claims}: {claims: Claim[]}): ReactNode {
@@ -74,6 +81,10 @@ function Table({claims}: {claims: Claim[]}): ReactNode {
   );
 }
 
+function sentenceCase(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function One({claim, evidence}: {claim: Claim; evidence: Record<string, string>}): ReactNode {
   return (
     <section>
@@ -82,11 +93,12 @@ function One({claim, evidence}: {claim: Claim; evidence: Record<string, string>}
         <strong>{WORDS[claim.verdict]}</strong>: {claim.reason}
       </p>
       <p className="fine">
-        {METRIC_WORDS[claim.metric] ?? claim.metric.replaceAll('_', ' ')} of {claim.numerator.target}
+        {sentenceCase(METRIC_WORDS[claim.metric] ?? claim.metric.replaceAll('_', ' '))} of {claim.numerator.target}
         {claim.denominator ? ` to that of ${claim.denominator.target}` : ''} in {claim.scenario}, {bound(claim)}; the far end of the interval may miss it by{' '}
         {fixed(claim.slack_percent, 0)} %. Judged from version {claim.since} on. Said in {claim.said_in.join(', ')}.
       </p>
-      {claim.machines.map((machine) => (
+      {/* On one machine the reason above is that machine's, and a paragraph without evidence would repeat it. */}
+      {claim.machines.filter((machine) => claim.machines.length > 1 || machine.evidence.length > 0).map((machine) => (
         <Machine key={machine.machine_key} claim={claim} machine={machine} evidence={evidence} />
       ))}
       {claim.verdict === 'not_measured' ? (

@@ -1,13 +1,14 @@
 // Which versions were measured, on which machines, and what was found? Lists all versions, or one.
 import Link from '@docusaurus/Link';
 import type {ReactNode} from 'react';
-import type {MachineSummary, OverviewData} from '../../plugins/benchmarks/routes';
+import type {MachineSummary, OverviewData, RawLink} from '../../plugins/benchmarks/routes';
 import CopyBlock from '../components/CopyBlock';
 import Page from '../components/Page';
+import RawData from '../components/RawData';
 import {time} from '../lib/format';
 
 export default function Overview({overview}: {overview: OverviewData}): ReactNode {
-  const {version, versions} = overview;
+  const {version, versions, database} = overview;
   const [newest, ...older] = versions;
   return (
     <Page
@@ -49,6 +50,7 @@ export default function Overview({overview}: {overview: OverviewData}): ReactNod
               </ul>
             </>
           ) : null}
+          {database ? <Database file={database} /> : null}
         </>
       ) : (
         <NoResults />
@@ -85,6 +87,22 @@ function Machine({summary}: {summary: MachineSummary}): ReactNode {
         ))}
       </dl>
     </section>
+  );
+}
+
+function Database({file}: {file: RawLink}): ReactNode {
+  const query =
+    "SELECT version, target, mode, label, round(median) AS per_second FROM measurement WHERE metric = 'ops_per_second' AND of_operation IS NULL";
+  return (
+    <>
+      <h2 id="database">All of it as one database</h2>
+      <p>Every record behind these pages as rows of one SQLite file, to ask what no page answers:</p>
+      <RawData files={[file]} />
+      <CopyBlock lines={[`sqlite3 -header -column ${file.name} "${query}"`]} label="Command that asks the database for every throughput" />
+      <p>
+        Tables, views and more questions: <Link to="/benchmarks/method/database/">the database of results</Link>.
+      </p>
+    </>
   );
 }
 

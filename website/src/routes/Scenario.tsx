@@ -11,12 +11,13 @@ import Reproduce from '../components/Reproduce';
 import type {Run} from '../generated/records';
 import {badge, findings, isWire, regime, trialsPerCell} from '../lib/finding';
 import {partsOf, withCells} from '../lib/parts';
-import type {PageScenario} from '../lib/record';
+import {type PageScenario, roleOf} from '../lib/record';
 import CapCharts from './scenario/CapCharts';
 import CheckedWith from './scenario/CheckedWith';
 import ClassTables, {Absent} from './scenario/ClassTables';
 import Derived from './scenario/Derived';
 import OpenLoop from './scenario/OpenLoop';
+import PerKeyCharts from './scenario/PerKeyCharts';
 import StartupCharts from './scenario/StartupCharts';
 import Sustained from './scenario/Sustained';
 import WireCharts from './scenario/WireCharts';
@@ -30,6 +31,7 @@ interface Props {
 const CHARTS: Partial<Record<string, (props: {record: PageScenario; run: Run}) => ReactNode>> = {
   wire: WireCharts,
   memory_cap: CapCharts,
+  memory_per_key: PerKeyCharts,
   startup: StartupCharts,
 };
 
@@ -43,12 +45,21 @@ const JUMPS = [
   ['raw', 'Raw data'],
 ];
 
+/** What the rows are that keep nothing, where the table has them. */
+function floors(record: PageScenario, run: Run): string {
+  const roles = new Set(record.cells.map(({target}) => roleOf(run, target)));
+  return [
+    roles.has('ceiling') ? 'The row of the ceiling is a server that only parses and answers: what the load generator itself can drive. ' : '',
+    roles.has('floor') ? 'A floor answers a constant and finds nothing: no server that does more can cost less on this machine. ' : '',
+  ].join('');
+}
+
 export default function Scenario({record, run, place}: Props): ReactNode {
   const {scenario} = record;
   const home = `/benchmarks/${place.version}/${place.machineKey}/`;
   const permalink = `${home}run/${place.runId}/${scenario.key}/`;
   const Charts = CHARTS[scenario.kind] ?? WireCharts;
-  const {closed, open, absent} = partsOf(record, run);
+  const {closed, open, foreign, absent} = partsOf(record, run);
   const looped = withCells(record, closed);
   return (
     <Page
@@ -78,11 +89,16 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       <h2 id="figures">Figures</h2>
       <ClassTables record={looped} run={run} />
       <Absent absent={absent} />
-      {isWire(record) ? (
+      {closed.length === 0 && open.length > 0 ? (
+        <p>
+          Every figure of this scenario is of an open loop and stands under <a href="#open-loop">latency at a given rate</a>.
+        </p>
+      ) : null}
+      {isWire(record) && closed.length > 0 ? (
         <p className="fine">
           Response times are those of a closed loop: each client waits for its reply before it sends again, so they say how long a reply took at
-          that pace and not what latency is under a given load. The row of the ceiling is a server that only parses and answers: what the load
-          generator itself can drive. <Link to="/docs/reading-the-numbers/">Reading the numbers</Link>
+          that pace and not what latency is under a given load. {floors(looped, run)}
+          <Link to="/docs/reading-the-numbers/">Reading the numbers</Link>
         </p>
       ) : null}
       <CheckedWith record={record} run={run} />
@@ -102,7 +118,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       <Prose text={scenario.not_measured} />
 
       <h2 id="checks">Checks and resources</h2>
-      <ClassTables record={record} run={run} which="checks" />
+      {closed.length + open.length + foreign.length > 0 ? <ClassTables record={record} run={run} which="checks" /> : <p>Nothing was measured here.</p>}
 
       <h2 id="environment">Environment</h2>
       <Environment run={run} processes={record.processes} />

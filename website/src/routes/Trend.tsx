@@ -28,7 +28,7 @@ export default function Trend({trend}: {trend: Data}): ReactNode {
           </p>
           <Multiples>
             {figures.map((figure, index) => (
-              <TrendChart key={`${figure.label}-${figure.metric}`} id={`${key}-${index}`} figure={figure} versions={versions} />
+              <TrendChart key={`${figure.label}-${figure.metric}`} id={`${key}-${index}`} machine={key} figure={figure} versions={versions} />
             ))}
           </Multiples>
           <Values figures={figures} label={`${trend.title} on ${key}: values by version`} />
@@ -38,7 +38,7 @@ export default function Trend({trend}: {trend: Data}): ReactNode {
   );
 }
 
-function TrendChart({id, figure, versions}: {id: string; figure: TrendFigure; versions: string[]}): ReactNode {
+function TrendChart({id, machine, figure, versions}: {id: string; machine: string; figure: TrendFigure; versions: string[]}): ReactNode {
   const scale = scaleOf(figure);
   const series = figure.series.map(({label, look, revision, values}) => ({
     label: figure.series.some((other) => other.label === label && other.revision !== revision) ? `${label}, rev. ${revision}` : label,
@@ -49,11 +49,11 @@ function TrendChart({id, figure, versions}: {id: string; figure: TrendFigure; ve
   return (
     <Chart
       caption={name}
-      name={`${name} by version`}
+      name={`${name} by version on ${machine}`}
       chart={
         <LineChart
           id={`trend-${id}`}
-          title={`${name} by version`}
+          title={`${name} by version on ${machine}`}
           desc={`In ${scale.unit || 'units'}: ${figure.series.map(({label, values}) => `${label} ${values.map((value) => `${value.version} ${shown(value, scale)}`).join(', ')}`).join('; ')}.`}
           series={series}
           xs={versions.map((_, index) => index)}

@@ -1,7 +1,7 @@
 // How many users is a measured knee enough for? The knee is measured; what a user does is the reader's assumption. The
 // table stands without scripts; nothing is said beyond the highest rate that was measured.
 import {type ChangeEvent, type ReactNode, useId, useState} from 'react';
-import {count, fixed} from '../../lib/format';
+import {count} from '../../lib/format';
 import ScrollTable from '../ScrollTable';
 import styles from './styles.module.css';
 
@@ -22,11 +22,17 @@ export function users(kneePerSecond: number, sharePercent: number, requestsPerUs
   return requestsPerUser > 0 ? Math.floor((kneePerSecond * share) / requestsPerUser) : 0;
 }
 
+/** Cut down to three digits, whole: more than a knee's spread allows would claim a precision, and rounding up a capacity. */
+export function cut(value: number): number {
+  const step = 10 ** Math.max(Math.floor(Math.log10(Math.max(value, 1))) - 2, 0);
+  return Math.floor(value / step) * step;
+}
+
 export default function Capacity({rows, label}: {rows: CapacityRow[]; label: string}): ReactNode {
   return (
     <>
       <ScrollTable label={`${label}: users by assumption`}>
-        <table className="plain numbers">
+        <table className={`plain numbers ${styles.wrapped}`}>
           <thead>
             <tr>
               <th scope="col">Server</th>
@@ -44,8 +50,8 @@ export default function Capacity({rows, label}: {rows: CapacityRow[]; label: str
             {rows.map(({server, kneePerSecond}) => (
               <tr key={server}>
                 <th scope="row">{server}</th>
-                <td>{count(Math.floor(kneePerSecond))}</td>
-                {SHARES.flatMap((share) => RATES.map((rate) => <td key={`${share}-${rate}`}>{count(users(kneePerSecond, share, rate))}</td>))}
+                <td>{count(cut(kneePerSecond))}</td>
+                {SHARES.flatMap((share) => RATES.map((rate) => <td key={`${share}-${rate}`}>{count(cut(users(kneePerSecond, share, rate)))}</td>))}
               </tr>
             ))}
           </tbody>
@@ -75,7 +81,7 @@ function Assumptions({rows}: {rows: CapacityRow[]}): ReactNode {
       <output htmlFor={`${id}-share ${id}-rate`}>
         {rows.map(({server, kneePerSecond}) => (
           <span key={server} className={styles.answer}>
-            {server}: {count(users(kneePerSecond, share, rate))} users at {fixed((kneePerSecond * Math.min(share, 100)) / 100, 0)} requests/s
+            {server}: {count(cut(users(kneePerSecond, share, rate)))} users at {count(cut((kneePerSecond * Math.min(share, 100)) / 100))} requests/s
           </span>
         ))}
       </output>

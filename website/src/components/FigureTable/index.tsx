@@ -2,6 +2,7 @@
 import type {ReactNode} from 'react';
 import {type Column, type Row, spreadNote, type Table} from '../../lib/tables';
 import ScrollTable from '../ScrollTable';
+import Told from '../Told';
 import styles from './styles.module.css';
 
 interface Props {
@@ -39,7 +40,7 @@ export default function FigureTable({table, caption}: Props): ReactNode {
                 </th>
               </tr>
               {group.rows.map((row) => (
-                <FigureRow key={row.label} row={row} columns={columns.length} />
+                <FigureRow key={row.label} row={row} columns={columns} />
               ))}
             </tbody>
           ))}
@@ -76,7 +77,7 @@ function GroupHeads({columns}: {columns: Column[]}): ReactNode {
   );
 }
 
-function FigureRow({row, columns}: {row: Row; columns: number}): ReactNode {
+function FigureRow({row, columns}: {row: Row; columns: Column[]}): ReactNode {
   return (
     <tr className={`${styles.row} row-${row.look}`}>
       <th scope="row">
@@ -84,8 +85,10 @@ function FigureRow({row, columns}: {row: Row; columns: number}): ReactNode {
         {row.detail ? <span className={styles.range}>{row.detail}</span> : null}
       </th>
       {row.failure ? (
-        <td className={styles.failure} colSpan={columns}>
-          <span>{row.failure}</span>
+        <td className={styles.failure} colSpan={columns.length}>
+          <span>
+            <Told text={row.failure} />
+          </span>
         </td>
       ) : (
         row.figures.map((figure, index) => (
@@ -94,7 +97,7 @@ function FigureRow({row, columns}: {row: Row; columns: number}): ReactNode {
               <>
                 <span className={styles.value}>
                   {figure.value}
-                  {row.atCeiling && index === 0 ? '*' : ''}
+                  {row.atCeiling && columns[index]?.ofGenerator ? '*' : ''}
                 </span>
                 {figure.low !== figure.high ? (
                   <span className={styles.range}>

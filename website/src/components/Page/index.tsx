@@ -2,6 +2,7 @@
 import Link from '@docusaurus/Link';
 import Layout from '@theme/Layout';
 import type {ReactNode} from 'react';
+import Told from '../Told';
 import VersionPicker from '../VersionPicker';
 import styles from './styles.module.css';
 
@@ -60,5 +61,9 @@ export function Prose({text}: {text: string}): ReactNode {
     .split(/\n\s*\n/)
     .map((paragraph) => paragraph.trim())
     .filter(Boolean)
-    .map((paragraph) => <p key={paragraph}>{paragraph}</p>);
+    .map((paragraph) => (
+      <p key={paragraph}>
+        <Told text={paragraph} />
+      </p>
+    ));
 }

@@ -1,8 +1,9 @@
 // What does a load generator that nobody here wrote say of the same cells? Both figures side by side.
 import type {ReactNode} from 'react';
+import RatioTable from '../../components/RatioTable';
 import ScrollTable from '../../components/ScrollTable';
 import type {Measurement, Run} from '../../generated/records';
-import {type CheckedPair, checkedPairs} from '../../lib/derived';
+import {type CheckedPair, checkedPairs, repeatedRatios} from '../../lib/derived';
 import {rowLabel} from '../../lib/figures';
 import {figure, ratio, scaleFor, type Scale} from '../../lib/format';
 import {generatorAtCeiling, measurement, type PageCell, type PageScenario, trialValues} from '../../lib/record';
@@ -17,6 +18,7 @@ export default function CheckedWith({record, run}: {record: PageScenario; run: R
   const pairs = checkedPairs(record);
   if (pairs.length === 0) return null;
   const programs = [...new Set(pairs.map(({program}) => program))].join(' and ');
+  const repeated = repeatedRatios(record, run);
   const scales = METRICS.map(({metric, unit}) => scaleOf(pairs, metric, unit));
   return (
     <>
@@ -64,6 +66,13 @@ export default function CheckedWith({record, run}: {record: PageScenario; run: R
           </tbody>
         </table>
       </ScrollTable>
+      {repeated.groups.length > 0 ? (
+        <>
+          <h3 id="repeated">Do both see the same between the servers?</h3>
+          <p className="fine">The ratio of the servers by our load generator, and below it the same ratio by {programs}.</p>
+          <RatioTable table={repeated} caption={`Ratios between servers, by our load generator and by ${programs}`} first="Ratio" />
+        </>
+      ) : null}
     </>
   );
 }

@@ -2,9 +2,10 @@
 import type {ReactNode} from 'react';
 import FigureTable from '../../components/FigureTable';
 import ScrollTable from '../../components/ScrollTable';
+import Told from '../../components/Told';
 import type {Run} from '../../generated/records';
 import {classesOf, type Parts, partsOf, withCells} from '../../lib/parts';
-import type {PageScenario} from '../../lib/record';
+import {absentTitle, type PageScenario} from '../../lib/record';
 import {table} from '../../lib/tables';
 
 interface Props {
@@ -31,19 +32,19 @@ export default function ClassTables({record, run, which = 'headline'}: Props): R
 export function Absent({absent}: {absent: Parts['absent']}): ReactNode {
   if (absent.length === 0) return null;
   return (
-    <ScrollTable label="Servers that were not found on this machine">
+    <ScrollTable label="Servers that were not measured on this machine">
       <table className="plain">
         <thead>
           <tr>
-            <th scope="col">Not found on this machine</th>
+            <th scope="col">Not measured on this machine</th>
             <th scope="col">Why, and what to do</th>
           </tr>
         </thead>
         <tbody>
           {absent.map(({target, reason}) => (
             <tr key={target.key}>
-              <th scope="row">{target.title || target.key}</th>
-              <td className="words">not measured: {reason}</td>
+              <th scope="row">{absentTitle(target)}</th>
+              <td className="words">not measured: <Told text={reason} /></td>
             </tr>
           ))}
         </tbody>

@@ -5,22 +5,32 @@ import RatioChart from '../../charts/RatioChart';
 import Chart, {Multiples} from '../../components/Chart';
 import RatioTable from '../../components/RatioTable';
 import ScrollTable from '../../components/ScrollTable';
-import type {Run} from '../../generated/records';
+import type {Mode, Run} from '../../generated/records';
 import {compared, type Compared, ladder, PLATEAU_GAIN, plateaus, ratioTable, withoutClients} from '../../lib/derived';
 import {lookOf, rowLabel} from '../../lib/figures';
 import {percent, ratio as ratioText} from '../../lib/format';
-import type {PageScenario} from '../../lib/record';
+import {MODES, type PageScenario} from '../../lib/record';
 
 interface Props {
   record: PageScenario;
   run: Run;
 }
 
+/** What each step of the ladder adds to the one before. */
+const STEPS: Partial<Record<Mode, string>> = {
+  native_limited: 'the limits of a control group',
+  container_host: 'the container on the host’s network',
+  container_published: 'its published port',
+  container_no_io_uring: 'a seccomp profile without io_uring',
+};
+
 const COSTS = ['ops_per_second', 'latency_ns_p50', 'latency_ns_p99', 'server_cpu_ns_per_op'];
 
 export default function Derived({record, run}: Props): ReactNode {
   const steps = ladder(record, run);
-  const climbs = new Set(record.cells.map((cell) => cell.mode)).size > 1;
+  const modes = new Set(record.cells.filter(({status}) => status === 'ok').map(({mode}) => mode));
+  const climbs = modes.size > 1;
+  const laddered = climbs && modes.has('native_limited') ? MODES.flatMap((mode) => (modes.has(mode) && STEPS[mode] ? [STEPS[mode]] : [])).join(', ') : '';
   const switches = ratioTable(record, 'variant', [...COSTS, 'rss_bytes_peak', 'rss_bytes_per_key'], ({numerator}) => ({
     group: withoutVariant(numerator),
     row: `${rowLabel(numerator, run)}: ${numerator.axes.variant ?? 'switched'} against without`,
@@ -40,8 +50,7 @@ export default function Derived({record, run}: Props): ReactNode {
         <>
           <h2 id="ladder">Each step against native</h2>
           <p className="fine">
-            The same program file in every row, measured in the same run. From step to step one thing changes: the limits of a control group, the
-            container on the host’s network, its published port, a seccomp profile without io_uring.
+            The same program file in every row, measured in the same run{laddered ? `. From step to step one thing changes: ${laddered}` : ''}.
           </p>
           <RatioCharts record={record} run={run} />
           <RatioTable table={steps} caption={`${record.scenario.title}: each way of running against native`} first="Ratio to native" />

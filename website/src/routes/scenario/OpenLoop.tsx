@@ -109,7 +109,7 @@ function RateTable({group, run}: {group: RateGroup; run: Run}): ReactNode {
           <thead>
             <tr>
               <th scope="col">{group.label}</th>
-              {['Offered, 1/s', 'Achieved, 1/s', 'Skipped', 'Most in flight', 'Generator late by, µs', 'p50, µs', 'p99, µs', 'p99.9, µs'].map((head) => (
+              {['Offered, 1/s', 'Achieved, 1/s', 'Skipped', 'Most in flight', 'Generator late by, µs', 'p50, µs', 'p99, µs', 'p99.9, µs', 'Server CPU per op, µs'].map((head) => (
                 <th key={head} scope="col">
                   {head}
                 </th>
@@ -119,7 +119,7 @@ function RateTable({group, run}: {group: RateGroup; run: Run}): ReactNode {
           {group.lines.map(({id, cells, knee, peak}) => (
             <tbody key={id}>
               <tr>
-                <th className="group" scope="rowgroup" colSpan={9}>
+                <th className="group" scope="rowgroup" colSpan={10}>
                   {cells[0] ? rowLabel(cells[0], run) : id}
                 </th>
               </tr>
@@ -155,7 +155,7 @@ function RateRow({label, cell, rate, closed = false}: {label: string; cell: Page
       <td>{open ? (skipped > 0 ? percent(skipped / due, 2) : 'none') : '·'}</td>
       <td>{open ? `${count(inFlightMax)} of ${count(inFlightBound)}` : '·'}</td>
       <td>{open ? shown(sendDelayNsMax / 1000) : '·'}</td>
-      {PERCENTILES.map(({metric}) => (
+      {[...PERCENTILES.map(({metric}) => metric), 'server_cpu_ns_per_op'].map((metric) => (
         <td key={metric}>
           <Spread found={measurement(cell, metric)} />
         </td>

@@ -20,6 +20,7 @@ import {
   throughputScale,
 } from '../../lib/figures';
 import {decimals, fixed} from '../../lib/format';
+import {byClass} from '../../lib/parts';
 import type {PageScenario} from '../../lib/record';
 
 interface Props {
@@ -28,12 +29,14 @@ interface Props {
 }
 
 export default function WireCharts({record, run}: Props): ReactNode {
-  const lines = lineFigures(record, run);
+  const lines = byClass(record, run, (own, named) => lineFigures(own, run).map((found) => ({...found, common: named(found.common)})));
   const scale = throughputScale(record);
-  const bars = barFigures(record, run, 'ops_per_second', scale);
+  const labelled = <T extends {label: string}>(figures: (own: PageScenario) => T[]): T[] =>
+    byClass(record, run, (own, named) => figures(own).map((found) => ({...found, label: named(found.label)})));
+  const bars = labelled((own) => barFigures(own, run, 'ops_per_second', scale));
   const cpuScale = scaleOf(record, 'server_cpu_ns_per_op', 'ns');
-  const cpu = barFigures(record, run, 'server_cpu_ns_per_op', cpuScale);
-  const percentiles = percentileFigures(record, run);
+  const cpu = labelled((own) => barFigures(own, run, 'server_cpu_ns_per_op', cpuScale));
+  const percentiles = labelled((own) => percentileFigures(own, run));
   const contained = record.cells.some((cell) => cell.status === 'ok' && cell.mode !== 'native');
   return (
     <>
