@@ -9,6 +9,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 BIN_DIR := $(TARGET_DIR)/$(TRIPLE)/release
 RUNNER := $(BIN_DIR)/bench-runner
 SERVER := $(BIN_DIR)/plumbkv
+DATABASE := $(abspath $(TARGET_DIR))/plumbkv-results.sqlite
 # One static build serves native runs, the image and the runner: the file in the image is the file that runs natively.
 STATIC := RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --release --target $(TRIPLE)
 STATIC_BENCH := RUSTFLAGS='-C target-feature=+crt-static' cargo bench --locked --target $(TRIPLE)
@@ -73,8 +74,10 @@ crosscheck: build ## Compare our load generator with redis-benchmark and wrk on 
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)
 
-site: setup ## Build the site from results/ into website/build
-	@cd website && npm run --silent build
+site: setup ## Build the site from results/ into website/build; with a built runner, offer the records as a database
+	@if [ -x $(RUNNER) ]; then $(RUNNER) db rebuild --out $(DATABASE); export PLUMBKV_DATABASE=$(DATABASE); \
+	else echo "site: no runner is built ('make build'), so the pages offer no database"; fi; \
+	cd website && npm run --silent build
 
 serve: ## Serve the built site
 	@test -d website/build || { echo "serve: the site is not built yet; run 'make site'" >&2; exit 1; }
