@@ -87,7 +87,7 @@ impl Connection {
         if self.unsent.is_empty() && !self.stream.holds_back() {
             if self.blocked {
                 self.blocked = false;
-                self.arm(poller, token, false)?;
+                self.await_writable(poller, token, false)?;
             }
             return Ok(());
         }
@@ -102,12 +102,13 @@ impl Connection {
     fn block(&mut self, poller: &Poller, token: usize) -> Result<(), String> {
         if !self.blocked {
             self.blocked = true;
-            self.arm(poller, token, true)?;
+            self.await_writable(poller, token, true)?;
         }
         Ok(())
     }
 
-    fn arm(&self, poller: &Poller, token: usize, writable: bool) -> Result<(), String> {
+    /// Asks, or asks no more, when the socket takes bytes: at once, where it does.
+    pub(super) fn await_writable(&self, poller: &Poller, token: usize, writable: bool) -> Result<(), String> {
         poller
             .await_writable(&self.stream, token, writable)
             .map_err(|error| format!("waiting for a socket to take more: {error}"))

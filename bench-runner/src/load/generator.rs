@@ -46,8 +46,8 @@ pub struct Stretch {
 pub enum Pace {
     /// The next ones of a connection when all of its last ones are answered.
     Closed,
-    /// As [`Pace::Closed`], but no more requests per second than this, of all threads together; a turn's requests go
-    /// out in the first part of its time.
+    /// As [`Pace::Closed`], but by clients who work more slowly, so that all threads together send this many requests
+    /// per second.
     Held(f64),
     /// When they are due, answered or not.
     Open(Open),

@@ -211,13 +211,13 @@ fn beyond_the_bound_requests_are_skipped_and_counted() {
 }
 
 #[test]
-fn a_held_pace_is_not_exceeded_and_its_waiting_is_not_work() {
+fn a_held_pace_is_kept_and_its_waiting_is_not_work() {
     let store = Arc::new(Store::default());
     let values = Values::new(1, 64);
     let stretch = Stretch { pace: Pace::Held(1_000.0), ..counted(300) };
     let done = run(&serve_resp(&store), 2, 1, &workload(Operation::Set, 100), &values, &stretch);
     assert_eq!(done.recorder.counts.operations, 300);
-    assert!(done.elapsed_ns >= 299_000_000, "{}", done.elapsed_ns);
+    assert!((290_000_000..400_000_000).contains(&done.elapsed_ns), "{}", done.elapsed_ns);
     assert!(done.busy_max < 0.9, "it span most of the time: {}", done.busy_max);
 }
 

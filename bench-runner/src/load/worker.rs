@@ -5,7 +5,6 @@
 
 use super::connection::Connection;
 use super::generator::{LONG_NS, Pace, Shard, Stretch, thread_cpu_ns, thread_waited_ns};
-use super::held::Held;
 use super::http;
 use super::poller::{Events, Poller};
 use super::recorder::{Recorder, Times};
@@ -13,7 +12,6 @@ use super::reply::{Answer, judge};
 use super::request::{Asked, Protocol, Source, Workload};
 use super::values::Values;
 use crate::plan::Operation;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -68,10 +66,6 @@ impl Part {
         part.recorder.from_intended_start = open;
         let long = stretch.min_ns >= LONG_NS && stretch.min_ns != u64::MAX;
         part.recorder.window_percentiles = stretch.window_percentiles || long;
-        let held = match stretch.pace {
-            Pace::Held(all) => Some(Held::to(all / turn.of as f64)),
-            Pace::Closed | Pace::Open(_) => None,
-        };
         let deadline_ns = stretch.deadline.saturating_duration_since(start).as_nanos() as u64;
         let mut worker = Worker {
             start,
@@ -81,7 +75,6 @@ impl Part {
             stretch,
             deadline_ns,
             stop,
-            held,
             open,
             stopping: false,
             in_flight: 0,
@@ -92,7 +85,8 @@ impl Part {
         };
         let driven = match (&shard.opener, stretch.pace) {
             (Some(opener), _) => super::fresh::drive(&mut worker, &shard.poller, opener),
-            (None, Pace::Closed | Pace::Held(_)) => worker.drive_closed(shard),
+            (None, Pace::Closed) => worker.drive_closed(shard),
+            (None, Pace::Held(all)) => super::held::drive(&mut worker, shard, all / turn.of as f64),
             (None, Pace::Open(open)) => super::open::drive(&mut worker, shard, &open, turn),
         };
         worker.works();
@@ -163,8 +157,6 @@ pub(super) struct Worker<'a> {
     pub(super) stretch: &'a Stretch,
     deadline_ns: u64,
     stop: &'a AtomicBool,
-    /// Held pace.
-    held: Option<Held>,
     open: bool,
     stopping: bool,
     pub(super) in_flight: u64,
@@ -188,64 +180,54 @@ impl Worker<'_> {
         self.part.stopped || self.part.timed_out
     }
 
+    /// Requests that a connection sends at once.
+    pub(super) fn pipeline(&self) -> u32 {
+        self.workload.pipeline.max(1)
+    }
+
     fn drive_closed(&mut self, shard: &mut Shard) -> Result<(), String> {
         let Shard { poller, connections, .. } = shard;
-        // Connections whose turn to send has not come; without a rate to hold, it comes when all that was there
-        // to be read is read.
-        let mut held: VecDeque<usize> = (0..connections.len()).collect();
+        // Those whose turn to send has come: all that was there to be read is read.
+        let mut answered: Vec<usize> = (0..connections.len()).collect();
         let mut events = Events::default();
         loop {
-            let timeout = self.send_due(&mut held, connections, poller)?;
-            if self.in_flight == 0 && held.is_empty() {
-                break;
+            for token in answered.drain(..) {
+                let now = self.now_ns();
+                if let Some(connection) = connections.get_mut(token) {
+                    self.send_batch(connection, poller, token, now)?;
+                }
             }
-            wait(poller, &mut events, timeout)?;
-            if timeout.is_zero() && events.is_empty() {
-                self.spins();
-            } else {
-                self.works();
+            if self.in_flight == 0 {
+                return Ok(());
             }
+            wait(poller, &mut events, LOOK_UP)?;
             for ready in events.iter() {
                 let Some(connection) = connections.get_mut(ready.token) else { continue };
                 if ready.writable && connection.is_blocked() {
                     connection.send_rest(poller, ready.token)?;
                 }
-                if !ready.readable {
-                    continue;
-                }
-                let answered = self.receive(connection)?;
-                if answered > 0 && connection.pending.is_empty() {
-                    held.push_back(ready.token);
+                if ready.readable && self.receive(connection)? > 0 && connection.pending.is_empty() {
+                    answered.push(ready.token);
                 }
             }
             let now = self.now_ns();
             if self.must_end(now) {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
-    /// Lets those of the held connections send whose turn has come. How long none will.
-    fn send_due(
-        &mut self,
-        held: &mut VecDeque<usize>,
-        connections: &mut [Connection],
-        poller: &Poller,
-    ) -> Result<Duration, String> {
-        while let Some(token) = held.front().copied() {
-            let now = self.now_ns();
-            let due_ns = self.held.as_mut().map_or(0, |pace| pace.due_ns(self.part.sent, held.len()));
-            if now < due_ns && now < self.stretch.min_ns {
-                return Ok(sleepable(due_ns - now));
-            }
-            held.pop_front();
-            self.held.iter_mut().for_each(Held::sent);
-            if let Some(connection) = connections.get_mut(token) {
-                self.send_batch(connection, poller, token, now)?;
-            }
+    /// Spins for so long, or until it has to end. How long it was.
+    pub(super) fn spin(&mut self, ns: u64) -> u64 {
+        let began = self.now_ns();
+        let mut now = began;
+        self.spins();
+        while now - began < ns && !self.must_end(now) {
+            std::hint::spin_loop();
+            now = self.now_ns();
         }
-        Ok(LOOK_UP)
+        self.works();
+        now - began
     }
 
     /// From here on it only looks whether there is something to do.
@@ -347,7 +329,7 @@ impl Worker<'_> {
 
     /// Sends the next requests of a connection. Their response time counts from `now`, right before they are
     /// written: what the generator did between the last replies and these requests is not the target's.
-    fn send_batch(
+    pub(super) fn send_batch(
         &mut self,
         connection: &mut Connection,
         poller: &Poller,
@@ -360,7 +342,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let left = self.stretch.limit.map_or(u64::MAX, |limit| limit - self.part.sent);
-        let count = u64::from(self.workload.pipeline.max(1)).min(left);
+        let count = u64::from(self.pipeline()).min(left);
         if count == 0 {
             return Ok(());
         }

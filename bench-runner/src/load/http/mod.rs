@@ -1,7 +1,8 @@
 //! HTTP/1.1 under load: documents by key, on connections that are kept or that serve one request each.
 //!
 //! A codec like the others: bytes in, bytes out. A read is a GET of the key's path, a write a PUT, a delete a DELETE.
-//! Of a server that is not ours one [`Page`] is read. The status is looked at before anything else: fifty thousand refusals a second are no throughput.
+//! Of a server that is not ours one [`Page`] is read. The status is looked at before anything else: fifty thousand
+//! refusals a second are no throughput.
 
 mod page;
 mod reply;

@@ -3,7 +3,7 @@
 //! What the page is, the server says itself: the body of its first answer is remembered, and every later one must be
 //! the same, byte by byte. So nothing need be written there, and no request but one GET is ever sent.
 
-use super::reply::{Reply, read};
+use super::reply::{Reply, read, read_with_manners};
 use crate::load::address::Address;
 use crate::load::reply::Answer;
 use crate::load::stream::{Connector, Stream};
@@ -50,14 +50,14 @@ impl Page {
     /// Judges the answer at the head of `input`.
     #[must_use]
     pub fn judge(&self, input: &[u8]) -> Answer {
-        let reply = match read(input) {
-            Ok(Some(reply)) => reply,
+        let (reply, manners) = match read_with_manners(input) {
+            Ok(Some(answer)) => answer,
             Ok(None) => return Answer::Incomplete,
             Err(why) => return Answer::Broken(format!("GET {} was answered by {why}", self.path)),
         };
         match self.fault(&reply) {
             Some(fault) => Answer::Wrong(reply.end, fault),
-            None if reply.closes => Answer::Broken(self.closing()),
+            None if manners.closes => Answer::Broken(self.closing()),
             None => Answer::Right(reply.end),
         }
     }
@@ -75,17 +75,19 @@ impl Page {
         for _ in 0..2 {
             let input = self.ask(&mut stream)?;
             // It was whole when it was read.
-            let Ok(Some(reply)) = read(&input) else { return Err(format!("GET {} broke off", self.path)) };
+            let Ok(Some((reply, manners))) = read_with_manners(&input) else {
+                return Err(format!("GET {} broke off", self.path));
+            };
             if reply.code == 200 {
                 self.body.get_or_init(|| reply.body.to_vec());
             }
             if let Some(fault) = self.fault(&reply) {
                 return Err(fault);
             }
-            if reply.closes {
+            if manners.closes {
                 return Err(self.closing());
             }
-            server = String::from_utf8_lossy(reply.server).chars().take(NAME_MAX).collect();
+            server = String::from_utf8_lossy(manners.server).chars().take(NAME_MAX).collect();
         }
         Ok(server)
     }

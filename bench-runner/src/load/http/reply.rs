@@ -13,7 +13,7 @@ const HEADERS_MAX: usize = 64;
 pub fn judge(input: &[u8], asked: &Asked, values: &Values, shape_only: bool) -> Answer {
     let name = method(asked.operation);
     let (code, body, end) = match read(input) {
-        Ok(Some(Reply { code, body, end, .. })) => (code, body, end),
+        Ok(Some(Reply { code, body, end })) => (code, body, end),
         Ok(None) => return Answer::Incomplete,
         Err(why) => return Answer::Broken(format!("{name} was answered by {why}")),
     };
@@ -32,14 +32,41 @@ pub(super) struct Reply<'a> {
     pub(super) body: &'a [u8],
     /// How long it is with its head, bytes.
     pub(super) end: usize,
-    /// The server ends the connection after it.
+}
+
+/// What an answer says of its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Manners<'a> {
+    /// It ends the connection after this answer.
     pub(super) closes: bool,
-    /// What the server says it is; empty where it says nothing.
+    /// What it says it is; empty where it says nothing.
     pub(super) server: &'a [u8],
 }
 
 /// The answer at the head of `input`; None while it is not whole. An error says what stands there instead.
 pub(super) fn read(input: &[u8]) -> Result<Option<Reply<'_>>, String> {
+    Ok(read_and(input, |_| ())?.map(|(reply, ())| reply))
+}
+
+/// As [`read`], and what the answer says of its server: that takes longer.
+pub(super) fn read_with_manners(input: &[u8]) -> Result<Option<(Reply<'_>, Manners<'_>)>, String> {
+    read_and(input, |response| {
+        let named = |name: &str| {
+            let header = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+            header.map(|header| header.value)
+        };
+        let closes = match named("connection") {
+            Some(words) => words.eq_ignore_ascii_case(b"close"),
+            None => response.version == Some(0),
+        };
+        Manners { closes, server: named("server").unwrap_or_default() }
+    })
+}
+
+fn read_and<'a, T>(
+    input: &'a [u8],
+    look: impl FnOnce(&httparse::Response<'_, 'a>) -> T,
+) -> Result<Option<(Reply<'a>, T)>, String> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut headers);
     let head = match response.parse(input) {
@@ -52,14 +79,7 @@ pub(super) fn read(input: &[u8]) -> Result<Option<Reply<'_>>, String> {
     let end = head.checked_add(length).ok_or_else(|| format!("a body of {length} bytes"))?;
     // A wrong length is known from the head: its body is still read, so that the next answer is found.
     let Some(body) = input.get(head..end) else { return Ok(None) };
-    let named = |name: &str| response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-    let connection = named("connection").map(|header| header.value);
-    let closes = match connection {
-        Some(words) => words.eq_ignore_ascii_case(b"close"),
-        None => response.version == Some(0),
-    };
-    let server = named("server").map_or(&b""[..], |header| header.value);
-    Ok(Some(Reply { code, body, end, closes, server }))
+    Ok(Some((Reply { code, body, end }, look(&response))))
 }
 
 /// The status code at the head of `input`, if a whole status line is there.
