@@ -53,13 +53,22 @@ test('every data set that a route names exists, and none is left over', () => {
   expect([...named].sort()).toEqual([...plan.data.keys()].sort());
 });
 
-test('a scenario’s page is of its newest run, also where newer runs left it out', () => {
+test('of equally long runs the newest that has a scenario stands for it', () => {
   const newer = runAs('20990101T000000Z-quick-beef', '2099-01-01T00:00:00Z', ['wire-single']);
   const results: Results = {versions: [{version: '0.0.1', machines: [{key: 'fixture-machine', runs: [newer, fixtureRun()]}]}]};
   const plan = routes(results);
   expect(place(plan, `${HOME}wire-single/`)).toMatchObject({runId: newer.run.id, newest: true});
   expect(place(plan, `${HOME}startup/`)).toMatchObject({runId: fixtureRun().run.id, newest: true});
   expect(place(plan, HOME).runId).toBe(newer.run.id);
+});
+
+test('a longer run stands for its scenario also when a shorter one is newer', () => {
+  const full = runAs('20980101T000000Z-full-beef', '2098-01-01T00:00:00Z', ['wire-single']);
+  full.run.profile = 'full';
+  const newer = runAs('20990101T000000Z-quick-beef', '2099-01-01T00:00:00Z');
+  const plan = routes({versions: [{version: '0.0.1', machines: [{key: 'fixture-machine', runs: [newer, full, fixtureRun()]}]}]});
+  expect(place(plan, `${HOME}wire-single/`).runId).toBe(full.run.id);
+  expect(place(plan, `${HOME}startup/`).runId).toBe(newer.run.id);
 });
 
 test('pages of a version stay the same when another version is added', () => {

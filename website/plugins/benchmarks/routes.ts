@@ -4,6 +4,7 @@ import {badge, findings, trialsPerCell} from '../../src/lib/finding';
 import {type PageScenario, pageScenario} from '../../src/lib/record';
 import {claimsData, compareData} from './beyond';
 import {breakable} from './breakable';
+import {byAge, chosenByScenario} from './chosen';
 import type {LoadedRun, Results} from './load';
 import {trends} from './trends';
 
@@ -143,9 +144,9 @@ function planMachine(plan: Plan, version: string, machineKey: string, runs: Load
   if (!newest) return;
   for (const loaded of runs) planRun(plan, `${base}run/${loaded.run.id}/`, loaded);
 
-  const newestOf = newestByScenario(runs);
+  const chosen = chosenByScenario(runs);
   const withComponents = runs.findLast((loaded) => loaded.run.components.length > 0);
-  const siblings = [...newestOf].map(([key, loaded]) => ({key, title: recordOf(loaded, key).scenario.title, href: `${base}${key}/`}));
+  const siblings = [...chosen].map(([key, loaded]) => ({key, title: recordOf(loaded, key).scenario.title, href: `${base}${key}/`}));
   const place = (loaded: LoadedRun, only?: string): Place => ({
     version,
     machineKey,
@@ -156,11 +157,11 @@ function planMachine(plan: Plan, version: string, machineKey: string, runs: Load
     raw: rawLinks(loaded, only),
   });
 
-  const scenarios = [...newestOf].map(([key, loaded]) => card(loaded, key, `${base}${key}/`, newest));
+  const scenarios = [...chosen].map(([key, loaded]) => card(loaded, key, `${base}${key}/`, newest));
   const links = runs.map((loaded) => runLink(base, loaded)).reverse();
   const data: VersionData = {place: place(newest), run: newest.run, scenarios, runs: links};
   put(plan, base, COMPONENTS.version, {version: [`version/${version}/${machineKey}`, data]});
-  for (const [key, loaded] of newestOf) {
+  for (const [key, loaded] of chosen) {
     putScenario(plan, `${base}${key}/`, loaded, key, place(loaded, key), `place/${version}/${machineKey}/${key}`);
   }
   if (withComponents) {
@@ -237,7 +238,7 @@ function overviewData(results: Results): OverviewData {
 }
 
 function summaries(base: string, runs: LoadedRun[]): MachineSummary['scenarios'] {
-  return [...newestByScenario(runs)].map(([key, loaded]) => {
+  return [...chosenByScenario(runs)].map(([key, loaded]) => {
     const record = pageScenario(recordOf(loaded, key));
     const mark = badge(record.profile, trialsPerCell(record));
     return {
@@ -248,15 +249,6 @@ function summaries(base: string, runs: LoadedRun[]): MachineSummary['scenarios']
       ...(mark === undefined ? {} : {badge: mark}),
     };
   });
-}
-
-/** The newest run of each scenario, scenarios in the order of the newest run that has them. */
-function newestByScenario(runs: LoadedRun[]): Map<string, LoadedRun> {
-  const found = new Map<string, LoadedRun>();
-  for (const loaded of [...runs].reverse()) {
-    for (const {scenario} of loaded.scenarios) if (!found.has(scenario.key)) found.set(scenario.key, loaded);
-  }
-  return found;
 }
 
 function recordOf(loaded: LoadedRun, key: string): ScenarioRecord {
@@ -284,8 +276,4 @@ function rawLinks(loaded: LoadedRun, only?: string): RawLink[] {
   return loaded.files
     .filter(({name}) => only === undefined || name === 'run.json' || name === `${only}.json`)
     .map(({name, sitePath, bytes, sha256}) => ({name, sitePath, bytes, sha256}));
-}
-
-function byAge(runs: LoadedRun[]): LoadedRun[] {
-  return [...runs].sort((a, b) => a.run.started_at.localeCompare(b.run.started_at) || a.run.id.localeCompare(b.run.id));
 }

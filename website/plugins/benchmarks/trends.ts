@@ -7,6 +7,7 @@ import {knees} from '../../src/lib/derived';
 import {partsOf, withCells} from '../../src/lib/parts';
 import {measurement, type PageCell, pageScenario, points, trialValues} from '../../src/lib/record';
 import type {Profile, Spread} from '../../src/generated/records';
+import {chosenByScenario} from './chosen';
 import type {LoadedRun, Results} from './load';
 
 export interface TrendValue {
@@ -49,11 +50,7 @@ export function trends({versions}: Results): Trend[] {
   const found = new Map<string, Trend>();
   for (const {version, machines} of [...versions].reverse()) {
     for (const {key: machine, runs} of machines) {
-      const byAge = [...runs].sort((a, b) => b.run.started_at.localeCompare(a.run.started_at));
-      for (const key of new Set(byAge.flatMap(({scenarios}) => scenarios.map(({scenario}) => scenario.key)))) {
-        const loaded = byAge.find(({scenarios}) => scenarios.some(({scenario}) => scenario.key === key));
-        if (loaded) add(found, loaded, version, machine, key);
-      }
+      for (const [key, loaded] of chosenByScenario(runs)) add(found, loaded, version, machine, key);
     }
   }
   return [...found.values()];
