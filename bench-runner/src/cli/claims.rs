@@ -201,9 +201,8 @@ fn shown(all: &[Claim], format: Format) -> String {
     let head = ["claim", "verdict", "machine", "version", "cells", "median", "spread", "n", "why"];
     let mut rows = Vec::new();
     for claim in all {
-        let verdict = claims::verdict_name(claim.verdict).to_owned();
         if claim.machines.is_empty() {
-            let mut row = vec![claim.key.clone(), verdict];
+            let mut row = vec![claim.key.clone(), claims::verdict_name(claim.verdict).to_owned()];
             row.extend(std::iter::repeat_n(String::new(), 6));
             row.push(claim.reason.clone());
             rows.push(row);
@@ -219,7 +218,8 @@ fn shown(all: &[Claim], format: Format) -> String {
                 rows.push(row);
             };
             if machine.evidence.is_empty() {
-                row(verdict.clone(), String::new(), None, &machine.reason);
+                let word = claims::verdict_name(machine.verdict).to_owned();
+                row(word, String::new(), None, &machine.reason);
             }
             for one in &machine.evidence {
                 let word = claims::verdict_name(one.verdict).to_owned();
