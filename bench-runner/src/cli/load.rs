@@ -6,7 +6,7 @@
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, EXIT_USAGE, Format, Global};
 use crate::load::arrivals::{Arrival, Open};
 use crate::load::client::{Address, Client, Endpoint, TlsEndpoint};
-use crate::load::generator::{Connections, Generator, Pace, Stretch, Stretched, raise_open_files};
+use crate::load::generator::{Connections, Generator, Held, Pace, Stretch, Stretched, raise_open_files};
 use crate::load::http;
 use crate::load::recorder::Times;
 use crate::load::request::{Draw, Length, Protocol, Workload};
@@ -79,6 +79,9 @@ pub(super) struct Args {
     /// Requests per second: the most a closed loop sends, or what an open loop offers
     #[arg(long, value_name = "PER_SECOND", alias = "per-second")]
     rate: Option<f64>,
+    /// Closed loop: be a client that spends at least so much CPU time on a request
+    #[arg(long, value_name = "NS", conflicts_with = "rate")]
+    client_cpu_ns: Option<f64>,
     /// Open loop: requests start when they are due; latency is from the intended start
     #[arg(long, requires = "rate")]
     open: bool,
@@ -190,7 +193,7 @@ impl Args {
 
     fn stretch(&self) -> Stretch {
         let pace = match self.rate {
-            None => Pace::Closed,
+            None => self.client_cpu_ns.map_or(Pace::Closed, |ns| Pace::Held(Held::CpuNs(ns))),
             Some(per_second) if self.open => Pace::Open(Open {
                 per_second,
                 arrival: match self.arrival {
@@ -199,7 +202,7 @@ impl Args {
                 },
                 in_flight_bound: self.in_flight_bound,
             }),
-            Some(per_second) => Pace::Held(per_second),
+            Some(per_second) => Pace::Held(Held::PerSecond(per_second)),
         };
         Stretch {
             min_ns: self.seconds.map_or(u64::MAX, |seconds| (seconds.max(0.0) * 1e9) as u64),
@@ -228,8 +231,12 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         return Ok(EXIT_FINE);
     }
     let Some(address) = args.address() else { return refuse("--server or --unix says where the server is") };
-    if args.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
-        return refuse("--rate must be a number above 0");
+    if [args.rate, args.client_cpu_ns]
+        .into_iter()
+        .flatten()
+        .any(|number| !(number.is_finite() && number > 0.0))
+    {
+        return refuse("--rate and --client-cpu-ns must be numbers above 0");
     }
     let workload = args.workload();
     let resp = matches!(workload.protocol, Protocol::Resp2 | Protocol::Resp3);

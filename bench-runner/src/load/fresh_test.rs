@@ -1,7 +1,7 @@
 //! A connection per request over real sockets, against servers that close as they are asked to, or do not.
 
 use super::address::Address;
-use super::generator::{Connections, Generator, Pace, Stretch, Stretched};
+use super::generator::{Connections, Generator, Held, Pace, Stretch, Stretched};
 use super::http;
 use super::request::{Draw, Length, Protocol, Workload};
 use super::values::Values;
@@ -134,6 +134,8 @@ fn a_server_that_is_not_there_and_a_pace_that_is_not_meant_are_told() {
     let lost = visit(&Address::tcp(nobody), 2, 1, &counted(5)).lost.unwrap();
     assert!(lost.contains("refused"), "{lost}");
     let (address, _) = serve(Fault::None);
-    let lost = visit(&address, 2, 1, &Stretch { pace: Pace::Held(100.0), ..counted(5) }).lost.unwrap();
+    let lost = visit(&address, 2, 1, &Stretch { pace: Pace::Held(Held::PerSecond(100.0)), ..counted(5) })
+        .lost
+        .unwrap();
     assert!(lost.contains("closed loop"), "{lost}");
 }

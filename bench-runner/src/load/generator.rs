@@ -8,6 +8,7 @@ use super::client::{Address, Client, ClientError};
 use super::connection::Connection;
 use super::draw::Draw;
 use super::fresh::Opener;
+pub use super::held::Held;
 use super::poller::Poller;
 use super::recorder::{Recorder, Times};
 use super::request::{Protocol, Source, Workload};
@@ -46,9 +47,8 @@ pub struct Stretch {
 pub enum Pace {
     /// The next ones of a connection when all of its last ones are answered.
     Closed,
-    /// As [`Pace::Closed`], but by clients who work more slowly, so that all threads together send this many requests
-    /// per second.
-    Held(f64),
+    /// As [`Pace::Closed`], but by clients who work more slowly.
+    Held(Held),
     /// When they are due, answered or not.
     Open(Open),
 }

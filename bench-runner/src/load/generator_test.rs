@@ -3,7 +3,7 @@
 use super::address::{Address, Endpoint};
 use super::arrivals::{Arrival, Open};
 use super::client::Client;
-use super::generator::{Connections, Generator, Pace, Stretch, Stretched};
+use super::generator::{Connections, Generator, Held, Pace, Stretch, Stretched};
 use super::http;
 use super::request::{Draw, Length, Protocol, Workload};
 use super::test_server::{Store, serve, serve_resp, serve_tls, serve_tls_by, serve_unix};
@@ -214,11 +214,21 @@ fn beyond_the_bound_requests_are_skipped_and_counted() {
 fn a_held_pace_is_kept_and_its_waiting_is_not_work() {
     let store = Arc::new(Store::default());
     let values = Values::new(1, 64);
-    let stretch = Stretch { pace: Pace::Held(1_000.0), ..counted(300) };
+    let stretch = Stretch { pace: Pace::Held(Held::PerSecond(1_000.0)), ..counted(300) };
     let done = run(&serve_resp(&store), 2, 1, &workload(Operation::Set, 100), &values, &stretch);
     assert_eq!(done.recorder.counts.operations, 300);
     assert!((290_000_000..400_000_000).contains(&done.elapsed_ns), "{}", done.elapsed_ns);
     assert!(done.busy_max < 0.9, "it span most of the time: {}", done.busy_max);
+}
+
+#[test]
+fn a_slower_client_spends_what_it_was_told_on_a_request() {
+    let values = Values::new(1, 64);
+    let stretch = Stretch { pace: Pace::Held(Held::CpuNs(200_000.0)), ..counted(2_000) };
+    let store = Arc::new(Store::default());
+    let done = run(&serve_resp(&store), 2, 1, &workload(Operation::Set, 100), &values, &stretch);
+    let spent = done.cpu_ns as f64 / done.recorder.counts.operations as f64;
+    assert!((150_000.0..250_000.0).contains(&spent), "{spent} ns of CPU per request");
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Part {
         let driven = match (&shard.opener, stretch.pace) {
             (Some(opener), _) => super::fresh::drive(&mut worker, &shard.poller, opener),
             (None, Pace::Closed) => worker.drive_closed(shard),
-            (None, Pace::Held(all)) => super::held::drive(&mut worker, shard, all / turn.of as f64),
+            (None, Pace::Held(held)) => super::held::drive(&mut worker, shard, held.share(turn.of)),
             (None, Pace::Open(open)) => super::open::drive(&mut worker, shard, &open, turn),
         };
         worker.works();
