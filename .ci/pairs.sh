@@ -2,9 +2,10 @@
 # and ours, and judged by the medians of the ratios of neighbours. On a shared host single runs move by a tenth, so a
 # cell that misses after $turns turns is measured on, up to $most_turns in all, and judged by all of them.
 #
-# Where their generator is not at its own ceiling, throughput must agree within 5 %, and mean and median response time
-# within 10 %. The median is that of our generator when it spends as much CPU time on a request as theirs: a saturated
-# server takes requests in groups, and how they form depends on how fast the client is. Rate and mean do not.
+# Where their generator is not at its own ceiling, throughput must agree within 5 % and median response time within 10 %. The
+# median is that of our generator when it spends as much CPU time on a request as theirs: a saturated
+# server takes requests in groups, and how they form depends on how fast the client is. The mean does not, and is printed; redis-benchmark's leaves out the time
+# between reading replies and writing the next requests, of which our response time has more.
 # It is at its ceiling where it is busy (95 % or more of its CPU), or where a server that does nothing makes it no faster
 # (by a tenth or less). Then what it reports is its own speed, and the server's CPU time per request must agree within
 # 5 %, measured again with our generator held to the rate of each of its runs (within 2 %, or the turn does not count).
@@ -36,7 +37,8 @@ turn() {
   rates+=("$(calc "$rate / $one_rate")")
   [ -z "$one_mean" ] || means+=("$(calc "$mean / $one_mean")")
   if at_ceiling; then
-    ours "$@" --rate "$one_rate"
+    # A server that is saturated by both is asked at one rate already.
+    within "$(calc "$rate / $one_rate")" 0.02 || ours "$@" --rate "$one_rate"
     if within "$(calc "$rate / $one_rate")" 0.02; then cpu_ratio+=("$(calc "$cpu / $one_cpu")"); fi
   else
     ours "$@" --client-cpu-ns "$client_cpu"
@@ -53,10 +55,10 @@ judge() { # sets verdict; false where a bound is missed
     ((${#cpu_ratio[@]} >= (turns + 1) / 2)) && within "$(median "${cpu_ratio[@]}")" 0.05
   else
     verdict+=": rate $(median "${rates[@]}") (0.95-1.05)"
-    [ ${#means[@]} -eq 0 ] || verdict+=", mean $(median "${means[@]}") (0.90-1.10)"
+    [ ${#means[@]} -eq 0 ] || verdict+=", mean $(median "${means[@]}")"
     verdict+=", p50 of a client as slow $(median "${medians[@]:-0}") (0.90-1.10)"
     ((${#medians[@]} >= (turns + 1) / 2)) && within "$(median "${rates[@]}")" 0.05 &&
-      within "$(median "${means[@]:-1}")" 0.10 && within "$(median "${medians[@]}")" 0.10
+      within "$(median "${medians[@]}")" 0.10
   fi
 }
 
