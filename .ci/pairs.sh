@@ -2,10 +2,11 @@
 # and ours, and judged by the medians of the ratios of neighbours. On a shared host single runs move by a tenth, so a
 # cell that misses after $turns turns is measured on, up to $most_turns in all, and judged by all of them.
 #
-# Where their generator is not at its own ceiling, throughput must agree within 5 % and median response time within 10 %. The
-# median is that of our generator when it spends as much CPU time on a request as theirs: a saturated
-# server takes requests in groups, and how they form depends on how fast the client is. The mean does not, and is printed; redis-benchmark's leaves out the time
-# between reading replies and writing the next requests, of which our response time has more.
+# Where their generator is not at its own ceiling, throughput must agree within 5 % and median response time within 10
+# %. The median is that of our generator when it spends as much CPU time on a request as theirs: a saturated server
+# takes requests in groups, and how they form depends on how fast the client is. The mean does not, and is printed;
+# redis-benchmark's leaves out the time between reading replies and writing the next requests, of which our response
+# time has more.
 # It is at its ceiling where it is busy (95 % or more of its CPU), or where a server that does nothing makes it no faster
 # (by a tenth or less). Then what it reports is its own speed, and the server's CPU time per request must agree within
 # 5 %, measured again with our generator held to the rate of each of its runs (within 2 %, or the turn does not count).
