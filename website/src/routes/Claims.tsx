@@ -133,7 +133,9 @@ function Machine({claim, machine, evidence}: {claim: Claim; machine: ClaimOnMach
                 <th scope="col">Figure</th>
                 <th scope="col">Bound</th>
                 <th scope="col">Trials</th>
-                <th scope="col">Verdict</th>
+                <th scope="col" className="words">
+                  Verdict
+                </th>
               </tr>
             </thead>
             <tbody>
