@@ -9,6 +9,7 @@ pub mod db;
 pub mod environment;
 pub mod export;
 pub mod floor;
+pub mod gate;
 pub mod load;
 pub mod measure;
 pub mod model;

@@ -29,6 +29,7 @@ const IMPURE: &[&str] = &[
 const PURE: &[(&str, &[&str])] = &[
     ("stats", &["model", "stats"]),
     ("claims", &["model", "scenario", "stats", "claims"]),
+    ("gate", &["model", "stats", "gate"]),
     ("scenario", &["model", "scenario"]),
     ("plan", &["model", "scenario", "plan"]),
 ];

@@ -4,9 +4,11 @@
 //! field is spelled once. Names carry their unit. Raw things (histograms, windows, values per trial) are
 //! stored; a [`Measurement`] is derived from them and can be recomputed.
 
+mod calibration;
 mod cell;
 mod claim;
 mod environment;
+mod gate;
 mod index;
 pub mod metric;
 mod run;
@@ -14,9 +16,11 @@ mod source;
 mod trial;
 mod unfinished;
 
+pub use calibration::*;
 pub use cell::*;
 pub use claim::*;
 pub use environment::*;
+pub use gate::*;
 pub use index::*;
 pub use run::*;
 pub use source::*;

@@ -129,6 +129,188 @@ export type Build = {
 };
 
 /**
+ * `results/calibration/<machine>.json`: what is known of the gate on one machine.
+ */
+export type Calibration = {
+  /**
+   * Always [`CALIBRATION_SCHEMA`].
+   */
+  schema: string,
+  /**
+   * [`CALIBRATION_SCHEMA_VERSION`].
+   */
+  schema_version: number,
+  /**
+   * Program that wrote it last.
+   */
+  tool: Tool,
+  /**
+   * Name of the machine.
+   */
+  machine_key: string,
+  /**
+   * The machine.
+   */
+  machine: Machine,
+  /**
+   * SHA-256 of the gate's file: another file is another calibration.
+   */
+  gate_sha256: string,
+  /**
+   * How blocks scatter where nothing was changed.
+   */
+  noise: Array<CalibrationNoise>,
+  /**
+   * Gates carried out, in order of time.
+   */
+  gates: Array<CalibrationGate>,
+  /**
+   * What came of them, by what was injected.
+   */
+  rates: Array<CalibrationRate>,
+};
+
+/**
+ * One gate of which the truth was known.
+ */
+export type CalibrationGate = {
+  /**
+   * Its id.
+   */
+  id: string,
+  /**
+   * RFC 3339, UTC.
+   */
+  started_at: string,
+  /**
+   * Seed.
+   */
+  seed: number,
+  /**
+   * How much slower head was made, percent of its CPU time; 0: base and head were the same.
+   */
+  injected_percent: number,
+  /**
+   * As what. Absent: nothing was injected.
+   */
+  injected_as?: InjectedAs,
+  /**
+   * What the gate said.
+   */
+  outcome: GateOutcome,
+  /**
+   * Why.
+   */
+  reason: string,
+  /**
+   * How long it measured, s.
+   */
+  measured_s: number,
+  /**
+   * What it said of each series.
+   */
+  series: Array<CalibrationSeries>,
+};
+
+/**
+ * How the blocks of one series scatter where base and head are the same.
+ */
+export type CalibrationNoise = {
+  /**
+   * Key of the cell.
+   */
+  scenario: string,
+  /**
+   * For people.
+   */
+  label: string,
+  /**
+   * The metric.
+   */
+  metric: string,
+  /**
+   * Standard deviation of a block's log ratio.
+   */
+  block_sd: number,
+  /**
+   * Blocks that it was taken from, apart from those of any gate below.
+   */
+  blocks: number,
+  /**
+   * The smallest change found four times in five, as a ratio above one. Absent: none is.
+   */
+  detectable?: number,
+  /**
+   * What a verdict on it is good for.
+   */
+  class: GateClass,
+};
+
+/**
+ * How often gates said what, where the same was injected.
+ */
+export type CalibrationRate = {
+  /**
+   * As in [`CalibrationGate::injected_percent`].
+   */
+  injected_percent: number,
+  /**
+   * As in [`CalibrationGate::injected_as`].
+   */
+  injected_as?: InjectedAs,
+  /**
+   * Gates.
+   */
+  gates: number,
+  /**
+   * Of them, those that said regression.
+   */
+  regression: number,
+  /**
+   * Improvement.
+   */
+  improvement: number,
+  /**
+   * Inconclusive or not measured.
+   */
+  undecided: number,
+  /**
+   * Lower end of the exact 95 % interval of the share that said regression.
+   */
+  rate_low: number,
+  /**
+   * Its upper end.
+   */
+  rate_high: number,
+};
+
+/**
+ * What a gate said of one series.
+ */
+export type CalibrationSeries = {
+  /**
+   * Key of the cell.
+   */
+  scenario: string,
+  /**
+   * The metric.
+   */
+  metric: string,
+  /**
+   * What was said.
+   */
+  outcome: GateOutcome,
+  /**
+   * Whether it got as far as the confirmation.
+   */
+  confirmed: boolean,
+  /**
+   * head / base. Absent: no figure.
+   */
+  ratio?: number,
+};
+
+/**
  * One target in one mode at one point of the axes.
  */
 export type Cell = {
@@ -593,6 +775,219 @@ export type Figure = {
 };
 
 /**
+ * `gate.json`: one gate.
+ */
+export type Gate = {
+  /**
+   * Always [`GATE_SCHEMA`].
+   */
+  schema: string,
+  /**
+   * [`GATE_SCHEMA_VERSION`].
+   */
+  schema_version: number,
+  /**
+   * Program that wrote it.
+   */
+  tool: Tool,
+  /**
+   * `<date>T<time>Z-gate-<4 hex>`.
+   */
+  id: string,
+  /**
+   * RFC 3339, UTC.
+   */
+  started_at: string,
+  /**
+   * What is said of the whole change.
+   */
+  outcome: GateOutcome,
+  /**
+   * Why, in a sentence.
+   */
+  reason: string,
+  /**
+   * What the change is compared with.
+   */
+  base: GateSide,
+  /**
+   * The change.
+   */
+  head: GateSide,
+  /**
+   * Name of the machine.
+   */
+  machine_key: string,
+  /**
+   * Where it was measured.
+   */
+  machine: Machine,
+  /**
+   * What else was in force.
+   */
+  environment: Environment,
+  /**
+   * Seed of order, keys and intervals; below 2^53.
+   */
+  seed: number,
+  /**
+   * Time that measuring was allowed to take, s.
+   */
+  budget_s: number,
+  /**
+   * Time spent building, s; not in the budget.
+   */
+  build_s: number,
+  /**
+   * Time spent measuring, s.
+   */
+  measured_s: number,
+  /**
+   * One verdict per scenario and metric, in the order of the gate's file.
+   */
+  verdicts: Array<GateVerdict>,
+  /**
+   * Scenarios that the budget had no room for, and why.
+   */
+  left_out: Array<string>,
+  /**
+   * The command that was given.
+   */
+  command: string,
+  /**
+   * Remarks that belong beside the figures.
+   */
+  notes: Array<string>,
+};
+
+/**
+ * What a series' verdict is good for.
+ */
+export type GateClass = "gated" | "gated@8%" | "advisory";
+
+/**
+ * What is said of a change. There are five words, and silence is none of them.
+ */
+export type GateOutcome = "pass" | "improvement" | "regression" | "inconclusive" | "not_measured";
+
+/**
+ * One side of the comparison.
+ */
+export type GateSide = {
+  /**
+   * As it was given: a commit, a branch, or the name of a file.
+   */
+  given: string,
+  /**
+   * Full commit id; empty where a file was given.
+   */
+  commit: string,
+  /**
+   * SHA-256 of the program's two layouts; the same twice where a file was given.
+   */
+  sha256: Array<string>,
+  /**
+   * SHA-256 of the first without symbols and notes.
+   */
+  stripped_sha256: string,
+};
+
+/**
+ * How far a series was taken.
+ */
+export type GateStage = "null_control" | "screen" | "confirm";
+
+/**
+ * The judgement of one metric of one scenario.
+ */
+export type GateVerdict = {
+  /**
+   * Key of the cell.
+   */
+  scenario: string,
+  /**
+   * For people.
+   */
+  label: string,
+  /**
+   * As in [`super::Measurement::metric`].
+   */
+  metric: string,
+  /**
+   * Its unit.
+   */
+  unit: string,
+  /**
+   * Which way is better.
+   */
+  direction: Direction,
+  /**
+   * What is said.
+   */
+  outcome: GateOutcome,
+  /**
+   * Why nothing is, or what limits what is.
+   */
+  reason?: string,
+  /**
+   * How far it was taken.
+   */
+  stage: GateStage,
+  /**
+   * What the verdict is good for.
+   */
+  class: GateClass,
+  /**
+   * Median over the blocks of head / base. Absent: no block has a figure.
+   */
+  ratio?: number,
+  /**
+   * Ends of its interval. Absent where it was only screened.
+   */
+  interval?: [number, number],
+  /**
+   * One-sided sign test in the direction of the median. Absent where it was only screened.
+   */
+  p?: number,
+  /**
+   * The same by Holm over all that were confirmed.
+   */
+  p_adjusted?: number,
+  /**
+   * The least change that is called, as a ratio above one.
+   */
+  limit: number,
+  /**
+   * The smallest change found four times in five, as a ratio above one. Absent: none is.
+   */
+  detectable?: number,
+  /**
+   * Standard deviation of a block's log ratio where nothing was changed.
+   */
+  block_sd: number,
+  /**
+   * Whether that deviation was measured before, by a calibration; else it is of this gate's own blocks.
+   */
+  block_sd_is_stored: boolean,
+  /**
+   * Median of base's trials, in the unit. Absent where there is none.
+   */
+  base?: number,
+  /**
+   * Median of head's trials, in the unit.
+   */
+  head?: number,
+  /**
+   * Log ratios of the blocks that were judged, head over base.
+   */
+  blocks: Array<number>,
+  /**
+   * Blocks left out because others used the machine meanwhile.
+   */
+  disturbed: number,
+};
+
+/**
  * A whole HDR histogram of response times in nanoseconds.
  */
 export type Histogram = {
@@ -753,6 +1148,11 @@ export type IndexVersion = {
    */
   machines: Array<IndexMachine>,
 };
+
+/**
+ * What was put in.
+ */
+export type InjectedAs = "spin" | "sleep";
 
 /**
  * What tells one kind of machine from another. No host name, no clock.

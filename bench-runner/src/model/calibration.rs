@@ -1,0 +1,136 @@
+//! How often the gate errs on a machine: gates of which the truth was known.
+
+use super::{GateClass, GateOutcome, Machine, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// `schema` of `results/calibration/<machine>.json`.
+pub const CALIBRATION_SCHEMA: &str = "plumbkv.calibration";
+/// Version of it written by this build.
+pub const CALIBRATION_SCHEMA_VERSION: u32 = 1;
+
+/// `results/calibration/<machine>.json`: what is known of the gate on one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// Always [`CALIBRATION_SCHEMA`].
+    pub schema: String,
+    /// [`CALIBRATION_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Program that wrote it last.
+    pub tool: Tool,
+    /// Name of the machine.
+    pub machine_key: String,
+    /// The machine.
+    pub machine: Machine,
+    /// SHA-256 of the gate's file: another file is another calibration.
+    pub gate_sha256: String,
+    /// How blocks scatter where nothing was changed.
+    pub noise: Vec<CalibrationNoise>,
+    /// Gates carried out, in order of time.
+    pub gates: Vec<CalibrationGate>,
+    /// What came of them, by what was injected.
+    pub rates: Vec<CalibrationRate>,
+}
+
+/// How the blocks of one series scatter where base and head are the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationNoise {
+    /// Key of the cell.
+    pub scenario: String,
+    /// For people.
+    pub label: String,
+    /// The metric.
+    pub metric: String,
+    /// Standard deviation of a block's log ratio.
+    pub block_sd: f64,
+    /// Blocks that it was taken from, apart from those of any gate below.
+    pub blocks: u32,
+    /// The smallest change found four times in five, as a ratio above one. Absent: none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub detectable: Option<f64>,
+    /// What a verdict on it is good for.
+    pub class: GateClass,
+}
+
+/// What was put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum InjectedAs {
+    /// Work: CPU time.
+    Spin,
+    /// Waiting: no CPU time.
+    Sleep,
+}
+
+/// One gate of which the truth was known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationGate {
+    /// Its id.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Seed.
+    #[ts(type = "number")]
+    pub seed: u64,
+    /// How much slower head was made, percent of its CPU time; 0: base and head were the same.
+    pub injected_percent: f64,
+    /// As what. Absent: nothing was injected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub injected_as: Option<InjectedAs>,
+    /// What the gate said.
+    pub outcome: GateOutcome,
+    /// Why.
+    pub reason: String,
+    /// How long it measured, s.
+    pub measured_s: f64,
+    /// What it said of each series.
+    pub series: Vec<CalibrationSeries>,
+}
+
+/// What a gate said of one series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationSeries {
+    /// Key of the cell.
+    pub scenario: String,
+    /// The metric.
+    pub metric: String,
+    /// What was said.
+    pub outcome: GateOutcome,
+    /// Whether it got as far as the confirmation.
+    pub confirmed: bool,
+    /// head / base. Absent: no figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub ratio: Option<f64>,
+}
+
+/// How often gates said what, where the same was injected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationRate {
+    /// As in [`CalibrationGate::injected_percent`].
+    pub injected_percent: f64,
+    /// As in [`CalibrationGate::injected_as`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub injected_as: Option<InjectedAs>,
+    /// Gates.
+    pub gates: u32,
+    /// Of them, those that said regression.
+    pub regression: u32,
+    /// Improvement.
+    pub improvement: u32,
+    /// Inconclusive or not measured.
+    pub undecided: u32,
+    /// Lower end of the exact 95 % interval of the share that said regression.
+    pub rate_low: f64,
+    /// Its upper end.
+    pub rate_high: f64,
+}
