@@ -9,6 +9,8 @@ mod clients;
 mod clock;
 mod command;
 mod config;
+#[cfg(feature = "injected-delay")]
+mod delay;
 mod limits;
 mod listener;
 mod log;

@@ -302,6 +302,8 @@ impl Reactor for Epoll {
         let mut now = Instant::now();
         let mut next_tick = now + TICK;
         let mut drain_until: Option<Instant> = None;
+        #[cfg(feature = "injected-delay")]
+        let mut delay = crate::delay::Delay::new();
         loop {
             // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
             let patience = next_tick.saturating_duration_since(now);
@@ -317,6 +319,8 @@ impl Reactor for Epoll {
                     }
                 }
             }
+            #[cfg(feature = "injected-delay")]
+            delay.stretch();
             // Which of them are ready again is known only when their replies are sent.
             let ready = std::mem::take(&mut self.ready);
             self.deliver(shared);

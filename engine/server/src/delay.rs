@@ -1,0 +1,130 @@
+//! How would a slower server look? A delay that is put in on purpose, so that the gate can be tried on a change whose size
+//! is known. Only in builds with the feature `injected-delay`.
+//!
+//! Each turn costs so many percent more of the CPU time that it took: as work (`spin:10`), or as waiting (`sleep:10`),
+//! which CPU time does not show. Sleeps are saved up until they are long enough to be kept.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::log::{self, Level};
+
+/// The delay of this build, where the environment names none: `spin:10`, `sleep:10`; empty: none.
+const BUILT_IN: &str = "";
+
+/// What names another one.
+const VARIABLE: &str = "PLUMBKV_INJECTED_DELAY";
+
+/// A sleep is at least this long: shorter ones are mostly waking up.
+const SHORTEST: Duration = Duration::from_micros(200);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Spin,
+    Sleep,
+}
+
+/// A delay at work on one I/O thread.
+#[derive(Debug)]
+pub(crate) struct Delay {
+    kind: Kind,
+    share: f64,
+    /// CPU time of this thread up to which delays are paid.
+    paid: Duration,
+    /// What is still to be slept, s; below nought where a sleep was too long.
+    debt: f64,
+}
+
+impl Delay {
+    /// As the environment or the build says.
+    pub(crate) fn new() -> Self {
+        let text = std::env::var(VARIABLE).unwrap_or_else(|_| BUILT_IN.to_owned());
+        let (kind, share) = parse(&text).unwrap_or_else(|| {
+            log::write(
+                Level::Warning,
+                format_args!("{VARIABLE} is spin:PERCENT or sleep:PERCENT; '{text}' is neither"),
+            );
+            (Kind::Spin, 0.0)
+        });
+        Self { kind, share, paid: thread_cpu(), debt: 0.0 }
+    }
+
+    /// Makes what was done since the last call take longer.
+    pub(crate) fn stretch(&mut self) {
+        let worked = thread_cpu().saturating_sub(self.paid).as_secs_f64() * self.share;
+        let begin = Instant::now();
+        match self.kind {
+            Kind::Spin => {
+                while begin.elapsed().as_secs_f64() < worked {
+                    std::hint::spin_loop();
+                }
+            }
+            Kind::Sleep => {
+                self.debt += worked;
+                if self.debt >= SHORTEST.as_secs_f64() {
+                    std::thread::sleep(Duration::from_secs_f64(self.debt));
+                    self.debt -= begin.elapsed().as_secs_f64();
+                }
+            }
+        }
+        self.paid = thread_cpu();
+    }
+}
+
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// `spin:10` as a share; an empty text is no delay.
+fn parse(text: &str) -> Option<(Kind, f64)> {
+    if text.is_empty() {
+        return Some((Kind::Spin, 0.0));
+    }
+    let (kind, percent) = text.split_once(':')?;
+    let kind = match kind {
+        "spin" => Kind::Spin,
+        "sleep" => Kind::Sleep,
+        _ => return None,
+    };
+    let percent: f64 = percent.parse().ok()?;
+    (0.0..=1_000.0).contains(&percent).then_some((kind, percent / 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_read_strictly() {
+        assert_eq!(parse("spin:10"), Some((Kind::Spin, 0.1)));
+        assert_eq!(parse("sleep:2.5"), Some((Kind::Sleep, 0.025)));
+        assert_eq!(parse(""), Some((Kind::Spin, 0.0)));
+        for bad in ["spin", "spin:", "spin:-1", "nap:10", "spin:NaN", "spin:1001"] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn work_takes_so_much_longer_and_sleep_costs_no_cpu_time() {
+        for kind in [Kind::Spin, Kind::Sleep] {
+            let mut delay = Delay { kind, share: 0.5, paid: thread_cpu(), debt: 0.0 };
+            let (wall, cpu) = (Instant::now(), thread_cpu());
+            let mut worked = Duration::ZERO;
+            while worked < Duration::from_millis(100) {
+                let before = thread_cpu();
+                while thread_cpu() - before < Duration::from_micros(500) {}
+                worked += thread_cpu() - before;
+                delay.stretch();
+            }
+            let added = (thread_cpu() - cpu).as_secs_f64() / worked.as_secs_f64() - 1.0;
+            let longer = wall.elapsed().as_secs_f64() / worked.as_secs_f64() - 1.0;
+            assert!(longer > 0.4, "{kind:?}: {longer}");
+            match kind {
+                Kind::Spin => assert!((0.4..0.7).contains(&added), "{added}"),
+                Kind::Sleep => assert!(added < 0.15, "{added}"),
+            }
+        }
+    }
+}
