@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use crate::target::external::Consent;
 use crate::target::{self, Catalogue, Setup};
 use anyhow::Context;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The catalogue as chosen, and what is needed to start targets. Holds the temporary folder.
 #[derive(Debug)]
@@ -43,22 +43,29 @@ impl Bench {
             let consent = Consent { remote: foreign.allow_remote, non_empty: foreign.allow_non_empty };
             external.admit(consent, foreign.planned_bytes).map_err(anyhow::Error::msg)?;
         }
-        let work =
-            tempfile::Builder::new().prefix("bench-runner-").tempdir().context("no temporary folder")?;
-        let mut setup =
-            Setup::new(root.to_path_buf(), work.path().to_path_buf(), tools.server_binary.clone());
+        let mut bench = Self::of(root, catalogue, tools.server_binary.clone())?;
         if tools.containers {
-            setup.prepare_containers(&format!("localhost/plumbkv:{}", env!("CARGO_PKG_VERSION")));
-        } else {
-            setup.runtime = Err(NO_CONTAINER.to_owned());
-            setup.image = Err(NO_CONTAINER.to_owned());
+            bench.setup.prepare_containers(&format!("localhost/plumbkv:{}", env!("CARGO_PKG_VERSION")));
         }
         if !reached.is_empty() {
             // Where it runs is not ours to choose, so the generator is not pinned away from it.
-            setup.cpus = None;
+            bench.setup.cpus = None;
         }
-        let records = target::probe(&catalogue, &setup);
-        Ok(Self { catalogue, setup, records, _work: work })
+        bench.records = target::probe(&bench.catalogue, &bench.setup);
+        Ok(bench)
+    }
+
+    /// Of a catalogue as it is, without containers and before any target was looked for.
+    ///
+    /// # Errors
+    /// There is no room for temporary files.
+    pub fn of(root: &Path, catalogue: Catalogue, server_binary: PathBuf) -> anyhow::Result<Self> {
+        let work =
+            tempfile::Builder::new().prefix("bench-runner-").tempdir().context("no temporary folder")?;
+        let mut setup = Setup::new(root.to_path_buf(), work.path().to_path_buf(), server_binary);
+        setup.runtime = Err(NO_CONTAINER.to_owned());
+        setup.image = Err(NO_CONTAINER.to_owned());
+        Ok(Self { catalogue, setup, records: Vec::new(), _work: work })
     }
 
     /// Why a target cannot be measured in a mode here; none where it can.

@@ -336,7 +336,7 @@ fn components(criterion: Option<&Path>) -> anyhow::Result<Vec<crate::model::Comp
 }
 
 /// The command as it was given, without the path to the program.
-fn command_line() -> String {
+pub(super) fn command_line() -> String {
     let mut words = vec!["bench-runner".to_owned()];
     words.extend(std::env::args().skip(1).map(|word| redacted(&word)));
     words.join(" ")

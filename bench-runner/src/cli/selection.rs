@@ -138,7 +138,7 @@ fn key_and_path(text: &str) -> anyhow::Result<(String, PathBuf)> {
     Ok((key.to_owned(), PathBuf::from(path)))
 }
 
-fn duration(text: &str) -> anyhow::Result<Duration> {
+pub(super) fn duration(text: &str) -> anyhow::Result<Duration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let seconds = match text.get(digits.len()..).unwrap_or_default() {
         "" | "s" => 1.0,

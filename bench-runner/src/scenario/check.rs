@@ -22,7 +22,20 @@ impl Scenario {
     /// When the text is not a scenario, or does not make sense.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let definition: Definition = strict::parse(file, text)?;
-        let faults = faults(file, &definition);
+        let stem = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".toml");
+        if definition.key != stem {
+            let fault = format!("key `{}` is not the file's name: call it `{stem}`", definition.key);
+            return Err(ScenarioError::Senseless { file: file.to_owned(), faults: fault });
+        }
+        Self::checked(file, definition)
+    }
+
+    /// Checks what was read from `file`, which is only named in errors.
+    ///
+    /// # Errors
+    /// When it does not make sense.
+    pub(super) fn checked(file: &str, definition: Definition) -> Result<Self, ScenarioError> {
+        let faults = faults(&definition);
         if faults.is_empty() {
             Ok(Self { definition })
         } else {
@@ -107,12 +120,8 @@ pub fn known_targets(scenario: &Scenario, known: &[&str]) -> Result<(), Scenario
     }
 }
 
-fn faults(file: &str, definition: &Definition) -> Vec<String> {
+fn faults(definition: &Definition) -> Vec<String> {
     let mut faults = Faults(Vec::new());
-    let stem = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".toml");
-    faults.unless(definition.key == stem, || {
-        format!("key `{}` is not the file's name: call it `{stem}`", definition.key)
-    });
     let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     faults.unless(!definition.key.is_empty() && definition.key.chars().all(kebab), || {
         format!("key `{}` may hold only a-z, 0-9 and -", definition.key)

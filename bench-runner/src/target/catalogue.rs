@@ -83,6 +83,13 @@ impl Catalogue {
         Ok(())
     }
 
+    /// Gives a target's process further environment variables.
+    pub fn add_environment(&mut self, key: &str, variables: &[(String, String)]) {
+        if let Some(target) = self.targets.iter_mut().find(|target| target.key == key) {
+            target.environment.extend(variables.iter().cloned());
+        }
+    }
+
     /// The targets that are already running, with the address that the catalogue gives each, or all with `url`.
     ///
     /// # Errors

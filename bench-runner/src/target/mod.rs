@@ -9,6 +9,7 @@ pub mod container;
 pub mod cpu_time;
 mod definition;
 mod digest;
+pub(crate) use digest::sha256_file;
 mod driver;
 pub mod external;
 pub mod memory;

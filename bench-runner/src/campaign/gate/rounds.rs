@@ -1,0 +1,187 @@
+//! Blocks on this machine: base and head in turns, each trial a fresh process.
+
+use crate::gate::{Collected, Point, Series, is_saturated, metrics};
+use crate::measure::{Lab, Progress};
+use crate::model::{Status, Trial};
+use crate::plan::{Step, WirePhase, Work};
+use crate::scenario::TrialRule;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+/// Which program plays which part in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Contest {
+    /// Index of the lab that plays base.
+    pub(super) base: usize,
+    /// Index of the lab that plays head.
+    pub(super) head: usize,
+    /// Head begins: head, base, base, head.
+    pub(super) head_first: bool,
+}
+
+/// What stands ready to measure blocks.
+pub(super) struct Rounds<'a> {
+    /// One for each program.
+    pub(super) labs: &'a [Lab],
+    /// The processes of one trial, with all their loads.
+    pub(super) steps: Vec<Step>,
+    /// How many steps were carried out.
+    pub(super) position: u32,
+    pub(super) random: fastrand::Rng,
+    pub(super) blocks: u32,
+    pub(super) measuring_s: f64,
+}
+
+/// The trials of a block, by cell: base's two and head's two.
+pub(super) type Quartets = BTreeMap<String, ([Trial; 2], [Trial; 2])>;
+
+impl<'a> Rounds<'a> {
+    pub(super) fn new(labs: &'a [Lab], steps: Vec<Step>, seed: u64) -> Self {
+        let random = fastrand::Rng::with_seed(seed);
+        Self { labs, steps, position: 0, random, blocks: 0, measuring_s: 0.0 }
+    }
+
+    /// The series that the loads are judged by, in the order of the loads.
+    pub(super) fn series(&self) -> Vec<Series> {
+        let phases = self.steps.iter().flat_map(phases);
+        let of = |phase: &WirePhase| {
+            let (scenario, label) = (phase.cell.key.clone(), phase.cell.label.clone());
+            let names = metrics(phase.offer.arrival().is_some());
+            names.iter().map(move |metric| Series {
+                scenario: scenario.clone(),
+                label: label.clone(),
+                metric,
+            })
+        };
+        phases.flat_map(of).collect()
+    }
+
+    /// Leaves only some of the loads.
+    pub(super) fn keep(&mut self, cells: &BTreeSet<String>) {
+        for step in &mut self.steps {
+            if let Work::Wire { phases } = &mut step.work {
+                phases.retain(|phase| cells.contains(&phase.cell.key));
+            }
+        }
+        self.steps.retain(|step| phases(step).next().is_some());
+    }
+
+    /// What a block takes, s: as measured, or, before the first, as planned.
+    pub(super) fn block_s(&self) -> f64 {
+        // Starting a server, loading keys and connecting.
+        const AROUND_S: f64 = 0.4;
+        let of = |step: &Step| {
+            AROUND_S + phases(step).map(|phase| phase.warmup_s + phase.min_seconds + 0.1).sum::<f64>()
+        };
+        4.0 * self.steps.iter().map(of).sum::<f64>()
+    }
+
+    /// Measures one block; none when it was stopped.
+    pub(super) fn block(&mut self, contest: Contest, progress: &mut dyn FnMut(Progress)) -> Option<Quartets> {
+        let begin = Instant::now();
+        let (seed, turn) = (self.random.u64(..1 << 53), self.blocks as usize);
+        let order = match contest.head_first {
+            false => [contest.base, contest.head, contest.head, contest.base],
+            true => [contest.head, contest.base, contest.base, contest.head],
+        };
+        let mut trials: Vec<BTreeMap<String, Trial>> = Vec::with_capacity(4);
+        for lab in order {
+            let mut of_one = BTreeMap::new();
+            for number in 0..self.steps.len() {
+                let step = self.step(number, seed, turn);
+                of_one.extend(self.labs[lab].run_step(&step, progress).trials);
+            }
+            if of_one.len() < self.steps.iter().map(|step| phases(step).count()).sum() {
+                return None;
+            }
+            trials.push(of_one);
+        }
+        self.blocks += 1;
+        self.measuring_s += begin.elapsed().as_secs_f64();
+        let [one, two, three, four] = trials.try_into().ok()?;
+        let (first, second) = (pair(one, four), pair(two, three));
+        let (base, head) = if contest.head_first { (second, first) } else { (first, second) };
+        let mut head = head;
+        Some(
+            base.into_iter()
+                .filter_map(|(key, base)| Some((key.clone(), (base, head.remove(&key)?))))
+                .collect(),
+        )
+    }
+
+    fn step(&mut self, number: usize, seed: u64, turn: usize) -> Step {
+        let mut step = Step { position: self.position, seed, ..self.steps[number].clone() };
+        step.trial = self.blocks;
+        self.position += 1;
+        if let Work::Wire { phases } = &mut step.work {
+            // What runs first on a fresh process is not always the same.
+            let places = phases.len().max(1);
+            phases.rotate_left(turn % places);
+        }
+        step
+    }
+}
+
+type Pairs = BTreeMap<String, [Trial; 2]>;
+
+fn pair(one: BTreeMap<String, Trial>, mut other: BTreeMap<String, Trial>) -> Pairs {
+    one.into_iter().filter_map(|(key, first)| Some((key.clone(), [first, other.remove(&key)?]))).collect()
+}
+
+fn phases(step: &Step) -> impl Iterator<Item = &WirePhase> {
+    match &step.work {
+        Work::Wire { phases } => phases.iter(),
+        _ => [].iter(),
+    }
+}
+
+/// The lengths that the gate's file gives, in place of a profile's.
+pub(super) fn shortened(mut step: Step, rule: TrialRule) -> Step {
+    if let Work::Wire { phases } = &mut step.work {
+        for phase in phases {
+            phase.warmup_s = rule.warmup_s;
+            phase.min_seconds = rule.seconds;
+            phase.min_operations = if phase.offer.arrival().is_some() { 1 } else { rule.min_operations };
+            phase.timeout_s = rule.seconds * 10.0 + 10.0;
+        }
+    }
+    step
+}
+
+/// Where a block's points go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Null,
+    Screen,
+    Confirm,
+}
+
+/// Adds what a block says to the series.
+pub(super) fn add(all: &mut [Collected], quartets: &Quartets, stage: Stage) {
+    for one in all {
+        let Some((base, head)) = quartets.get(&one.series.scenario) else { continue };
+        let kept = (one.base.len(), one.head.len());
+        let Some(point) = one.take([&base[0], &base[1]], [&head[0], &head[1]]) else { continue };
+        let points: &mut Vec<Point> = match stage {
+            Stage::Null => {
+                // Both sides were base.
+                one.base.truncate(kept.0);
+                one.head.truncate(kept.1);
+                &mut one.null
+            }
+            Stage::Screen => &mut one.screen,
+            Stage::Confirm => &mut one.confirm,
+        };
+        points.push(point);
+    }
+}
+
+/// The scenarios whose server was busy all the time under base.
+pub(super) fn saturated(blocks: &[Quartets]) -> BTreeSet<String> {
+    let mut by_cell: BTreeMap<&String, Vec<&Trial>> = BTreeMap::new();
+    for (cell, (one, other)) in blocks.iter().flatten() {
+        let fine = one.iter().chain(other).filter(|trial| trial.status == Status::Ok);
+        by_cell.entry(cell).or_default().extend(fine);
+    }
+    by_cell.into_iter().filter(|(_, trials)| is_saturated(trials)).map(|(cell, _)| cell.clone()).collect()
+}

@@ -1,0 +1,111 @@
+//! `bench-runner calibrate`: how often does the gate err on this machine?
+
+use super::gate::{Told, read_definition};
+use super::selection::duration;
+use super::stdout::put;
+use super::{EXIT_FINE, Format, Global};
+use crate::campaign::gate::calibrate::{Calibrating, calibrate};
+use crate::model::{Calibration, InjectedAs};
+use crate::output::table;
+use anyhow::Context as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Measure how often the gate errs on this machine
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  bench-runner calibrate                     an hour's worth; the next call goes on behind it
+  bench-runner calibrate --slice 10m --gates 8
+
+Every other gate compares a build with itself; the others slow it by 5 or 10 percent, as work or as sleep. Noise is measured
+first, apart from all gates. Each gate that ended is kept in results/calibration/<machine>.json at once.")]
+pub(super) struct Args {
+    /// The commit that is compared with itself
+    #[arg(long, value_name = "REF", default_value = "HEAD")]
+    commit: String,
+    /// What is measured [default: as bench-runner gate]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// No gate is begun after so much time
+    #[arg(long, value_name = "TIME", default_value = "60m", value_parser = duration)]
+    slice: Duration,
+    /// No gate is begun once there are so many in all
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    gates: usize,
+    /// Budget of each gate
+    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = duration)]
+    budget: Duration,
+    /// Folder of the records [default: <root>/results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+}
+
+/// Carries it out; the exit code is in [`super`]'s list.
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let (definition, gate_sha256) = read_definition(args.config.as_deref(), global)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
+    }
+    let asked = Calibrating {
+        root: global.root.clone(),
+        results: args.results.unwrap_or_else(|| global.root.join("results")),
+        definition,
+        gate_sha256,
+        commit: args.commit,
+        slice: args.slice,
+        gates: args.gates,
+        budget: args.budget,
+        command: super::run::command_line(),
+    };
+    let (calibration, path) = calibrate(&asked, &stop, &mut Told { quiet: global.quiet })?;
+    put(&match global.format {
+        Format::Json => format!("{:#}\n", serde_json::to_value(&calibration)?),
+        Format::Human => format!("{}\ncalibration  {}\n", shown(&calibration, table::human), path.display()),
+        Format::Markdown => shown(&calibration, table::markdown),
+    })?;
+    Ok(EXIT_FINE)
+}
+
+type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;
+
+fn shown(calibration: &Calibration, drawn: Drawn) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let rates: Vec<Vec<String>> = calibration
+        .rates
+        .iter()
+        .map(|rate| {
+            vec![
+                match rate.injected_as {
+                    None => "nothing".to_owned(),
+                    Some(InjectedAs::Spin) => format!("+{} % as work", rate.injected_percent),
+                    Some(InjectedAs::Sleep) => format!("+{} % as sleep", rate.injected_percent),
+                },
+                rate.gates.to_string(),
+                rate.regression.to_string(),
+                rate.undecided.to_string(),
+                format!("{} to {}", percent(rate.rate_low), percent(rate.rate_high)),
+            ]
+        })
+        .collect();
+    let noise: Vec<Vec<String>> = calibration
+        .noise
+        .iter()
+        .map(|one| {
+            vec![
+                one.label.clone(),
+                one.metric.clone(),
+                percent(one.block_sd),
+                one.detectable.map_or("none".to_owned(), |ratio| percent(ratio - 1.0)),
+                one.class.name().to_owned(),
+            ]
+        })
+        .collect();
+    format!(
+        "{}\n\n{}\n",
+        drawn(&["scenario", "metric", "block sd", "finds", "class"], &[2, 3], &noise),
+        drawn(&["injected", "gates", "said regression", "undecided", "95 % interval"], &[1, 2, 3, 4], &rates)
+    )
+}

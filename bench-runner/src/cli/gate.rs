@@ -1,0 +1,169 @@
+//! `bench-runner gate`: base against head, and one of five words for the change.
+
+use super::selection::duration;
+use super::stdout::put;
+use super::{EXIT_FINE, EXIT_INCONCLUSIVE, EXIT_REGRESSION, EXIT_USAGE, Format, Global};
+use crate::campaign::catalogue;
+use crate::campaign::gate::{Options, Watch, calibrate, run};
+use crate::environment::{Reader, hypervisor_vendor, machine};
+use crate::export::canonical;
+use crate::gate::Stored;
+use crate::measure::Progress;
+use crate::model::GateOutcome;
+use crate::output::gate as output;
+use crate::scenario::GateDefinition;
+use anyhow::Context as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Judge a change: base against head, on this machine, in turns
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  bench-runner gate --base main --head HEAD                  what a pull request would be told
+  bench-runner gate --base ./server-old --head ./server-new  two programs that are there already
+  bench-runner gate --base main --head HEAD --budget 5m --out gate-result
+  bench-runner gate --base v1 --head v2 --config bench-gate.toml --root ../my-server
+
+Outcomes: pass, improvement (exit 0), regression (2), inconclusive and not measured (3). Exit 1: a build, a server or a file
+failed; 64: the command line was wrong. A change is called only when it is as large as the limit, most blocks agree on its
+direction, and its interval leaves out no change; docs/statistics.md has the rule and how often it errs.")]
+pub(super) struct Args {
+    /// What the change is compared with: a commit, a branch, or a program
+    #[arg(long, value_name = "REF|FILE")]
+    base: String,
+    /// The change: a commit, a branch, or a program
+    #[arg(long, value_name = "REF|FILE")]
+    head: String,
+    /// What is measured, and how a commit is built [default: <root>/bench-runner/gate.toml, else <root>/bench-gate.toml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Only this scenario of the file; may be given several times
+    #[arg(long, value_name = "SCENARIO")]
+    only: Vec<String>,
+    /// Time that measuring may take, from when both programs are built: 90s, 20m
+    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = duration)]
+    budget: Duration,
+    /// Seed of order, keys and intervals; drawn when absent, and recorded
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 53))]
+    seed: Option<u64>,
+    /// Write gate.json, junit.xml and comment.md here
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Measure even where base and head are the same bytes
+    #[arg(long)]
+    measure_identical: bool,
+    /// An environment variable of head's servers alone
+    #[arg(long = "head-env", value_name = "NAME=VALUE", value_parser = variable, hide = true)]
+    head_environment: Vec<(String, String)>,
+    /// The same of base's
+    #[arg(long = "base-env", value_name = "NAME=VALUE", value_parser = variable, hide = true)]
+    base_environment: Vec<(String, String)>,
+}
+
+/// Carries it out; the exit code is in [`super`]'s list.
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let (definition, gate_sha256) = read_definition(args.config.as_deref(), global)?;
+    if args.budget < Duration::from_secs(10) {
+        eprintln!("bench-runner: a budget below 10s has no room for a single comparison");
+        return Ok(EXIT_USAGE);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
+    }
+    let options = Options {
+        root: global.root.clone(),
+        definition,
+        base: args.base,
+        head: args.head,
+        only: args.only,
+        head_environment: args.head_environment,
+        base_environment: args.base_environment,
+        budget: args.budget,
+        seed: args.seed,
+        measure_identical: args.measure_identical,
+        stored: stored_noise(global, &gate_sha256)?,
+        command: super::run::command_line(),
+    };
+    let gate = run(&options, &stop, &mut Told { quiet: global.quiet })?;
+    if let Some(folder) = &args.out {
+        write(folder, &gate).with_context(|| format!("writing into {}", folder.display()))?;
+    }
+    put(&match global.format {
+        Format::Human => output::human(&gate),
+        Format::Markdown => output::markdown(&gate, None),
+        Format::Json => output::json(&gate)?,
+    })?;
+    Ok(match gate.outcome {
+        GateOutcome::Pass | GateOutcome::Improvement => EXIT_FINE,
+        GateOutcome::Regression => EXIT_REGRESSION,
+        GateOutcome::Inconclusive | GateOutcome::NotMeasured => EXIT_INCONCLUSIVE,
+    })
+}
+
+fn write(folder: &Path, gate: &crate::model::Gate) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("gate.json"), output::json(gate)?)?;
+    std::fs::write(folder.join("junit.xml"), output::junit(gate))?;
+    std::fs::write(folder.join("comment.md"), output::markdown(gate, None))?;
+    Ok(())
+}
+
+/// The gate's file, checked, and its SHA-256.
+pub(super) fn read_definition(
+    config: Option<&Path>,
+    global: &Global,
+) -> anyhow::Result<(GateDefinition, String)> {
+    let file = config.map_or_else(|| standard(&global.root), Path::to_path_buf);
+    let text = std::fs::read_to_string(&file).with_context(|| {
+        format!(
+            "cannot read {}: what is to be measured stands there; docs/guarding.md has an example",
+            file.display()
+        )
+    })?;
+    let definition = GateDefinition::parse(&file.display().to_string(), &text)?;
+    Ok((definition, canonical::sha256_hex(text.as_bytes())))
+}
+
+/// What a calibration of this machine knows of its noise.
+fn stored_noise(global: &Global, gate_sha256: &str) -> anyhow::Result<Stored> {
+    let (machine_key, _) =
+        catalogue::machines(&global.root)?.identify(machine(&Reader::machine(), hypervisor_vendor()));
+    let found = calibrate::stored(&global.root.join("results"), &machine_key, gate_sha256)?;
+    Ok(found.as_ref().map(calibrate::noise_of).unwrap_or_default())
+}
+
+fn standard(root: &Path) -> PathBuf {
+    let ours = root.join("bench-runner/gate.toml");
+    if ours.is_file() { ours } else { root.join("bench-gate.toml") }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+/// Progress on stderr: a line per block, so that a log shows how far it came.
+pub(super) struct Told {
+    pub(super) quiet: bool,
+}
+
+impl Watch for Told {
+    fn say(&mut self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    fn block(&mut self, stage: &str, done: usize, of: usize) {
+        if !self.quiet {
+            eprintln!("{stage}: block {} of {of}", done + 1);
+        }
+    }
+
+    fn progress(&mut self, _: Progress) {}
+}
