@@ -3,14 +3,17 @@
 //! Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 tool error, 2 regression,
 //! 3 inconclusive, 64 usage.
 
+mod calibrate;
 mod claims;
 mod clean;
+mod comment;
 mod compare;
 mod completions;
 mod contracts;
 mod db;
 mod env;
 mod floor;
+mod gate;
 mod import;
 mod init;
 mod list;
@@ -18,6 +21,7 @@ mod load;
 mod machines;
 mod man;
 mod plan;
+mod power;
 mod publish;
 mod report;
 mod run;
@@ -33,8 +37,10 @@ use std::process::ExitCode;
 pub const EXIT_FINE: u8 = 0;
 /// The tool, a target or a file failed.
 pub const EXIT_TOOL_ERROR: u8 = 1;
-/// A claim that was checked does not hold.
+/// A change made something worse, or a claim that was checked does not hold.
 pub const EXIT_REGRESSION: u8 = 2;
+/// Nothing could be said of a change.
+pub const EXIT_INCONCLUSIVE: u8 = 3;
 /// The command line was wrong.
 pub const EXIT_USAGE: u8 = 64;
 
@@ -90,7 +96,11 @@ enum Command {
     Verify(verify::Args),
     Run(run::Args),
     Compare(compare::Args),
+    Gate(gate::Args),
+    Calibrate(calibrate::Args),
     Claims(claims::Args),
+    Power(power::Args),
+    Comment(comment::Args),
     Report(report::Args),
     Publish(publish::Args),
     Import(import::Args),
@@ -126,7 +136,11 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::execute(args, &global),
         Command::Run(args) => run::execute(args, &global),
         Command::Compare(args) => compare::execute(args, &global),
+        Command::Gate(args) => gate::execute(args, &global),
+        Command::Calibrate(args) => calibrate::execute(args, &global),
         Command::Claims(args) => claims::execute(args, &global),
+        Command::Power(args) => power::execute(args, &global),
+        Command::Comment(args) => comment::execute(args, &global),
         Command::Report(args) => report::execute(args, &global),
         Command::Publish(args) => publish::execute(args, &global),
         Command::Import(args) => import::execute(args, &global),

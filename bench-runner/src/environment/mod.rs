@@ -3,6 +3,7 @@
 //! [`Reader`] reads below a root folder, so that tests hand it a tree of fixture files.
 
 mod advice;
+mod fitness;
 mod machine;
 mod reader;
 mod registry;
@@ -10,11 +11,14 @@ mod source;
 mod system;
 
 pub use advice::advice;
+pub use fitness::{Facts, Finding, Fitness, is_fit, judge};
 pub use machine::{hypervisor_vendor, machine};
 pub use reader::Reader;
 pub use registry::{Known, Registry};
 pub use source::source;
 pub use system::system;
 
+#[cfg(test)]
+mod fitness_test;
 #[cfg(test)]
 mod fixture_test;

@@ -15,7 +15,7 @@ pub fn system(reader: &Reader) -> Environment {
             .text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
             .unwrap_or_else(|| "none".to_owned()),
         turbo: turbo(reader),
-        smt: switch(reader.number("sys/devices/system/cpu/smt/active"), 1),
+        smt: smt(reader),
         transparent_hugepage: chosen(
             &reader.text("sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default(),
         ),
@@ -38,10 +38,7 @@ pub fn system(reader: &Reader) -> Environment {
             .number("proc/sys/net/core/somaxconn")
             .and_then(|value| u32::try_from(value).ok())
             .unwrap_or(0),
-        load_average_start: reader
-            .text("proc/loadavg")
-            .and_then(|text| text.split(' ').next()?.parse().ok())
-            .unwrap_or(0.0),
+        load_average_start: load_average(reader).unwrap_or(0.0),
         server_cpus: String::new(),
         generator_cpus: String::new(),
         tools: tools(),
@@ -53,7 +50,16 @@ fn os_name(release: &str) -> String {
     name.map_or_else(|| "unknown".to_owned(), |name| name.trim_matches('"').to_owned())
 }
 
-fn turbo(reader: &Reader) -> String {
+/// One-minute load average.
+pub(super) fn load_average(reader: &Reader) -> Option<f64> {
+    reader.text("proc/loadavg")?.split(' ').next()?.parse().ok()
+}
+
+pub(super) fn smt(reader: &Reader) -> String {
+    switch(reader.number("sys/devices/system/cpu/smt/active"), 1)
+}
+
+pub(super) fn turbo(reader: &Reader) -> String {
     match reader.number("sys/devices/system/cpu/intel_pstate/no_turbo") {
         Some(off) => switch(Some(off), 0),
         None => switch(reader.number("sys/devices/system/cpu/cpufreq/boost"), 1),
@@ -71,12 +77,12 @@ fn switch(value: Option<u64>, on: u64) -> String {
 }
 
 /// The word in brackets: `always [madvise] never`.
-fn chosen(text: &str) -> String {
+pub(super) fn chosen(text: &str) -> String {
     let inner = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inner.map_or_else(|| "unknown".to_owned(), |(word, _)| word.to_owned())
 }
 
-fn swap_bytes(meminfo: &str) -> u64 {
+pub(super) fn swap_bytes(meminfo: &str) -> u64 {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("SwapTotal:"));
     let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) << 10

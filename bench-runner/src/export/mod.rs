@@ -4,6 +4,7 @@ pub mod assemble;
 pub mod canonical;
 pub mod contracts;
 mod find;
+pub mod gate_artifact;
 pub mod histograms;
 pub mod import;
 mod migrate;

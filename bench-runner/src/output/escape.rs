@@ -43,36 +43,56 @@ fn cut(text: &str, longest: usize) -> String {
     safe
 }
 
-/// A text for a Markdown document: as [`terminal`], and nothing in it is markup, a link or a mention.
+/// A text for a Markdown document: as [`terminal`], and nothing in it is markup, a link, a mention or a reference.
 #[must_use]
 pub fn markdown(text: &str) -> String {
     let plain = terminal(text);
     let mut safe = String::with_capacity(plain.len());
     let mut before = ' ';
-    let mut characters = plain.chars().peekable();
-    while let Some(character) = characters.next() {
+    for (at, character) in plain.char_indices() {
+        let rest = &plain[at + character.len_utf8()..];
+        let next = rest.chars().next();
         match character {
             '|' | '<' | '>' | '[' | ']' | '*' | '`' | '&' | '\\' | '~' => {
                 safe.push('\\');
                 safe.push(character);
             }
             // Inside a word an underscore is a letter: `container_host` stays readable.
-            '_' if !(before.is_alphanumeric()
-                && characters.peek().is_some_and(|next| next.is_alphanumeric())) =>
-            {
+            '_' if !(before.is_alphanumeric() && next.is_some_and(char::is_alphanumeric)) => {
                 safe.push_str("\\_");
             }
             '#' | '+' | '-' | '=' if safe.is_empty() => {
                 safe.push('\\');
                 safe.push(character);
             }
-            // Hosts look for mentions in the rendered text, where no backslash is left: a space of no width parts them.
-            '@' => safe.push_str("@&#8203;"),
             other => safe.push(other),
+        }
+        if is_taken_up(&plain[..at], character, rest) {
+            safe.push_str(PARTED);
         }
         before = character;
     }
     safe
+}
+
+/// A space of no width, after which a host's search for mentions and links finds nothing.
+const PARTED: &str = "&#8203;";
+
+/// Whether a host makes something of the rendered text here, where no backslash is left: a mention (`@team`), a
+/// reference (`#12`, `GH-12`), which shows in the other thread, or a bare address (`https://…`, `www.…`).
+fn is_taken_up(before: &str, character: char, after: &str) -> bool {
+    let ends = |word: &str| {
+        before.get(before.len().wrapping_sub(word.len())..).is_some_and(|end| end.eq_ignore_ascii_case(word))
+    };
+    let digit = after.starts_with(|next: char| next.is_ascii_digit());
+    match character {
+        '@' => true,
+        '#' => digit,
+        '-' => digit && ends("gh"),
+        ':' => after.starts_with("//"),
+        '.' => ends("www"),
+        _ => false,
+    }
 }
 
 /// Marks of writing direction, joiners and the like, by which a text can look like another.
@@ -112,6 +132,10 @@ mod tests {
             ("container_host _not emphasis_", "container_host \\_not emphasis\\_"),
             ("# head", "\\# head"),
             ("&lt;", "\\&lt;"),
+            ("see https://x.example", "see https:&#8203;//x.example"),
+            ("WWW.x.example", "WWW.&#8203;x.example"),
+            ("a/b#12, #x, GH-3, light-3", "a/b#&#8203;12, #x, GH-&#8203;3, light-3"),
+            ("#12", "\\#&#8203;12"),
             ("`code` ~~gone~~", "\\`code\\` \\~\\~gone\\~\\~"),
         ] {
             assert_eq!(markdown(input), expected);

@@ -29,7 +29,7 @@ fn end(number: f64, measured: &Measurement, scale: f64) -> String {
 }
 
 /// `1,204.50`.
-fn grouped(number: f64, decimals: usize) -> String {
+pub(in crate::output) fn grouped(number: f64, decimals: usize) -> String {
     let plain = format!("{:.decimals$}", number.abs());
     let (whole, rest) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
     let mut text = String::from(if number < 0.0 { "-" } else { "" });

@@ -9,6 +9,7 @@ mod html;
 mod render;
 mod shown;
 
+pub(super) use figure::grouped;
 pub use html::html;
 pub use render::{Part, human, json, markdown};
 
