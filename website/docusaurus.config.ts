@@ -68,6 +68,7 @@ const config: Config = {
         {label: 'How it is measured', to: '/docs/how-it-is-measured/'},
         {label: 'Method', to: '/benchmarks/method/'},
         {label: 'Claims', to: '/benchmarks/claims/'},
+        {label: 'The gate’s errors', to: '/benchmarks/gate/'},
         {label: 'Source', href: repository},
       ],
       copyright: 'PlumbKV is licensed under MIT or Apache-2.0, at your choice. No measured figure on these pages is typed by hand.',

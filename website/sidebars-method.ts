@@ -3,7 +3,7 @@ import {readdirSync} from 'node:fs';
 import path from 'node:path';
 import type {SidebarsConfig} from '@docusaurus/plugin-content-docs';
 
-const FIRST = ['methodology', 'scenarios', 'statistics', 'bias', 'claims', 'glossary'];
+const FIRST = ['methodology', 'scenarios', 'statistics', 'bias', 'claims', 'guarding', 'machines', 'glossary'];
 const found = readdirSync(path.join(__dirname, '..', 'bench-runner', 'docs'))
   .filter((file) => file.endsWith('.md'))
   .map((file) => file.slice(0, -3))

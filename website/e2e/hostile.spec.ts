@@ -3,6 +3,7 @@ import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {type Browser, expect, type Page, test} from '@playwright/test';
+import {hostileCalibration, writeCalibrations} from '../test/calibrations';
 import {hostileRun, hostileScenario, MARKUP, moreScenarios} from '../test/records';
 import {writeResults} from '../test/versions';
 import {buildSite} from './build';
@@ -54,9 +55,10 @@ test('hostile texts stay texts on every page, and none makes a phone scroll side
     writeResults(path.join(root, 'results'), [
       {version: '0.0.2', startedAt: '2026-02-01T00:00:00Z', changeRun: hostileRun, changeScenario: hostileScenario, more},
     ]);
+    writeCalibrations(path.join(root, 'results'), [hostileCalibration()]);
     await buildSite('hostile', path.join(root, 'results'), out);
     const keys = ['wire-mixed', 'memory-cap', 'startup', ...more.map(({scenario}) => scenario.key)];
-    const pages = ['/', '/benchmarks/', '/benchmarks/0.0.2/', HOME, `${HOME}components/`, ...keys.map((key) => `${HOME}${key}/`)];
+    const pages = ['/', '/benchmarks/', '/benchmarks/gate/', '/benchmarks/0.0.2/', HOME, `${HOME}components/`, ...keys.map((key) => `${HOME}${key}/`)];
     const {url, stop} = await serveBuild(out);
     try {
       await read(browser, url, pages, true);

@@ -4,6 +4,7 @@ import {mkdirSync, mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {chromium, type Page} from '@playwright/test';
+import {calibrations, writeCalibrations} from '../test/calibrations';
 import {moreScenarios, moreServers} from '../test/records';
 import {writeResults} from '../test/versions';
 import {buildSite} from './build';
@@ -47,6 +48,7 @@ function pagesOf(build: string): Map<string, string> {
     ['benchmarks', '/benchmarks/'],
     ['claims', '/benchmarks/claims/'],
     ['trends', '/benchmarks/trends/'],
+    ['gate', '/benchmarks/gate/'],
     ['method', '/benchmarks/method/'],
     ['method-statistics', '/benchmarks/method/statistics/'],
     ['start', '/docs/getting-started/'],
@@ -93,6 +95,7 @@ async function fromFixtures(dir: string): Promise<void> {
   try {
     const more = moreScenarios();
     writeResults(path.join(root, 'results'), [{version: '0.0.2', startedAt: '2026-02-01T00:00:00Z', changeRun: moreServers, more}]);
+    writeCalibrations(path.join(root, 'results'), calibrations());
     await buildSite('screenshots', path.join(root, 'results'), path.join(root, 'site'));
     await main(dir, path.join(root, 'site'));
   } finally {

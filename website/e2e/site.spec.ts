@@ -34,6 +34,7 @@ function pageKinds(): [string, string][] {
     ['claims', '/benchmarks/claims/'],
     ['compare', '/benchmarks/compare/'],
     ['trends', '/benchmarks/trends/'],
+    ['gate', '/benchmarks/gate/'],
     ['method', '/benchmarks/method/'],
     ['guide', '/docs/reading-the-numbers/'],
     ['start', '/docs/getting-started/'],

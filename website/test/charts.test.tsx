@@ -5,6 +5,7 @@ import type {ReactNode} from 'react';
 import {renderToStaticMarkup} from 'react-dom/server';
 import {expect, test} from 'vitest';
 import BarChart from '../src/charts/BarChart';
+import DetectionChart from '../src/charts/DetectionChart';
 import {spreadLabels} from '../src/charts/frame';
 import LineChart from '../src/charts/LineChart';
 import PercentileChart from '../src/charts/PercentileChart';
@@ -155,6 +156,31 @@ test('ratio chart: a rule at 1, the spread a line through the median', () => {
   const ends = [...svg.matchAll(/class="whisker" x1="([\d.]+)" x2="([\d.]+)"/g)].map((match) => [Number(match[1]), Number(match[2])]);
   expect((ends[0]?.[0] ?? 0) < one && (ends[0]?.[1] ?? 0) > one).toBe(true);
   expect((ends[1]?.[1] ?? Infinity) < one).toBe(true);
+});
+
+test('detection chart: a point with its interval per size, no line between them', () => {
+  const svg = golden(
+    'detection',
+    <DetectionChart
+      {...about}
+      points={[
+        {percent: 10, label: '10', share: 1, low: 0.782, high: 1, text: '15/15'},
+        {percent: 0, label: 'nothing', share: 0, low: 0, high: 0.088, text: '0/40'},
+        {percent: 5, label: '5', share: 0.8, low: 0.519, high: 0.957, text: '12/15'},
+        {percent: 5.2, label: '5.2', share: 0.7, low: 0.4, high: 0.9, text: '7/10'},
+      ]}
+      max={10}
+    />,
+  );
+  const at = [...svg.matchAll(/cx="([\d.]+)" cy="([\d.]+)"/g)].map((match) => [Number(match[1]), Number(match[2])]);
+  expect(at).toHaveLength(4);
+  expect(at.map(([x]) => x)).toEqual(at.map(([x]) => x).sort((a = 0, b = 0) => a - b));
+  expect(at[0]?.[1]).toBe(196);
+  expect(at[3]?.[1]).toBe(26);
+  expect(svg.match(/class="whisker"/g)).toHaveLength(4);
+  expect(svg).not.toContain('class="median"');
+  // Of two sizes that lie too close the second has its point, and its texts are left to the table.
+  expect(svg).not.toContain('7/10');
 });
 
 test('a name of any length leaves the chart as wide as it is', () => {

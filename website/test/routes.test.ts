@@ -2,6 +2,7 @@
 import {expect, test} from 'vitest';
 import type {LoadedRun, Results} from '../plugins/benchmarks/load';
 import {pickerEntries, type Plan, type Place, routes, type VersionData} from '../plugins/benchmarks/routes';
+import {calibrations, loadedCalibration} from './calibrations';
 import {fixtureResults, fixtureRun} from './fixture';
 
 const HOME = '/benchmarks/0.0.1/fixture-machine/';
@@ -30,8 +31,16 @@ function place(plan: Plan, path: string): Place {
 
 test('without results there are the front page and a list of nothing', () => {
   const plan = routes({versions: []});
-  expect(plan.routes.map(({path}) => path)).toEqual(['/', '/benchmarks/claims/', '/benchmarks/compare/', '/benchmarks/trends/', '/benchmarks/']);
+  expect(plan.routes.map(({path}) => path)).toEqual([
+    '/',
+    '/benchmarks/claims/',
+    '/benchmarks/compare/',
+    '/benchmarks/gate/',
+    '/benchmarks/trends/',
+    '/benchmarks/',
+  ]);
   expect(plan.data.get('overview')).toEqual({versions: []});
+  expect(plan.data.get('gate')).toEqual({machines: []});
 });
 
 test('a run gives pages of its version, its machine, its scenarios and itself', () => {
@@ -81,6 +90,13 @@ test('pages of a version stay the same when another version is added', () => {
   expect(own.length).toBeGreaterThan(5);
   for (const [path, page] of own) expect(after.get(path), path).toBe(page);
   expect(after.size).toBeGreaterThan(before.size);
+});
+
+test('a calibration changes the page of the gate and no other', () => {
+  const before = pages(routes(fixtureResults()));
+  const after = pages(routes({...fixtureResults(), calibrations: calibrations().map(loadedCalibration)}));
+  expect([...after.keys()]).toEqual([...before.keys()]);
+  expect([...before].filter(([path, page]) => after.get(path) !== page).map(([path]) => path)).toEqual(['/benchmarks/gate/']);
 });
 
 test('pages of a run stay the same when a run of the same version is added', () => {

@@ -6,7 +6,7 @@ import {resolveQuotes} from '../../src/lib/quotes';
 import {breakable} from './breakable';
 import {loadDatabase} from './database';
 import {writeHistograms} from './histograms';
-import {type LoadedRun, type Results, loadResults} from './load';
+import {type LoadedRun, type RawFile, type Results, loadResults} from './load';
 import {pickerEntries, routes} from './routes';
 import {stableNames} from './stable-names';
 import {Validator} from './validate';
@@ -27,7 +27,7 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
     name: PLUGIN_NAME,
 
     getPathsToWatch() {
-      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'claims.json'), path.join(resultsDir, 'local', 'index.json')];
+      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'claims.json'), path.join(resultsDir, 'calibration', '*.json'), path.join(resultsDir, 'local', 'index.json')];
     },
 
     async loadContent() {
@@ -61,16 +61,19 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
       await mkdir(path.dirname(versions), {recursive: true});
       await writeFile(versions, `${JSON.stringify(pickerEntries(content), null, 2)}\n`);
       if (content.database) await copyFile(content.database.diskPath, path.join(outDir, content.database.sitePath));
+      for (const {file} of content.calibrations ?? []) await offer(file, outDir);
       for (const loaded of runsOf(content)) {
-        for (const {diskPath, sitePath} of loaded.files) {
-          const target = path.join(outDir, ...sitePath.split('/'));
-          await mkdir(path.dirname(target), {recursive: true});
-          await copyFile(diskPath, target);
-        }
+        for (const file of loaded.files) await offer(file, outDir);
         await writeHistograms(outDir, loaded);
       }
     },
   };
+}
+
+async function offer({diskPath, sitePath}: RawFile, outDir: string): Promise<void> {
+  const target = path.join(outDir, ...sitePath.split('/'));
+  await mkdir(path.dirname(target), {recursive: true});
+  await copyFile(diskPath, target);
 }
 
 // Prose quotes the newest committed version; a checkout with local results alone quotes those.

@@ -3,7 +3,9 @@ import {createHash} from 'node:crypto';
 import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import type {Claims, Index, IndexFile, IndexMachine, IndexRun, Run, ScenarioRecord} from '../../src/generated/records';
+import {type LoadedCalibration, loadCalibrations} from './calibration';
 import type {Database} from './database';
+import {SAFE_NAME, safe, shown} from './names';
 import {ResultsProblem} from './problem';
 import type {Validator} from './validate';
 
@@ -32,14 +34,13 @@ export interface Results {
   versions: {version: string; machines: {key: string; runs: LoadedRun[]}[]}[];
   /** What is claimed, judged by the committed runs. Absent: nobody has judged yet. */
   claims?: Claims;
+  /** How often the gate errs, by machine. Absent: no calibration is stored. */
+  calibrations?: LoadedCalibration[];
   /** All of it as rows. Absent: the caller of the build made none. */
   database?: Database;
 }
 
-/** Names that become parts of an address and of a path. */
-const SAFE_NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]*$/;
-
-/** Reads `index.json` and `local/index.json` below `root`; either may be missing. */
+/** Reads `index.json`, `local/index.json`, `claims.json` and `calibration/` below `root`; each may be missing. */
 export function loadResults(root: string, validator: Validator): Results {
   const versions: Results['versions'] = [];
   for (const folder of ['', 'local']) {
@@ -48,9 +49,11 @@ export function loadResults(root: string, validator: Validator): Results {
     const index = validator.check('index', shown(root, file), readFileSync(file, 'utf8'));
     versions.push(...loadIndex(root, folder, index, validator));
   }
+  const calibrations = loadCalibrations(root, validator);
+  const results: Results = {versions, ...(calibrations.length > 0 ? {calibrations} : {})};
   const judged = path.join(root, 'claims.json');
-  if (!existsSync(judged)) return {versions};
-  return {versions, claims: validator.check('claims', shown(root, judged), readFileSync(judged, 'utf8'))};
+  if (!existsSync(judged)) return results;
+  return {...results, claims: validator.check('claims', shown(root, judged), readFileSync(judged, 'utf8'))};
 }
 
 function loadIndex(root: string, folder: string, index: Index, validator: Validator): Results['versions'] {
@@ -125,13 +128,4 @@ function rawFile(root: string, folder: string, indexFile: string, file: IndexFil
     sha256: file.sha256,
     bytes: file.bytes,
   };
-}
-
-function safe(file: string, what: string, name: string): string {
-  if (SAFE_NAME.test(name)) return name;
-  throw new ResultsProblem(file, `${what} ${JSON.stringify(name)} cannot be part of an address`, 'use letters, digits, dots and dashes');
-}
-
-function shown(root: string, file: string): string {
-  return path.join('results', path.relative(root, file));
 }

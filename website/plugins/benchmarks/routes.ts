@@ -5,6 +5,7 @@ import {type PageScenario, pageScenario} from '../../src/lib/record';
 import {claimsData, compareData} from './beyond';
 import {breakable} from './breakable';
 import {byAge, chosenByScenario} from './chosen';
+import {gateData} from './gate';
 import type {LoadedRun, Results} from './load';
 import {trends} from './trends';
 
@@ -105,6 +106,7 @@ const COMPONENTS = {
   components: '@site/src/routes/Components',
   claims: '@site/src/routes/Claims',
   compare: '@site/src/routes/Compare',
+  gate: '@site/src/routes/Gate',
   trend: '@site/src/routes/Trend',
   trendList: '@site/src/routes/TrendList',
 };
@@ -116,6 +118,7 @@ export function routes(results: Results): Plan {
   put(plan, '/', COMPONENTS.home, {});
   put(plan, '/benchmarks/claims/', COMPONENTS.claims, {claims: ['claims', claimsData(results)]});
   put(plan, '/benchmarks/compare/', COMPONENTS.compare, {compare: ['compare', compareData(results)]});
+  put(plan, '/benchmarks/gate/', COMPONENTS.gate, {gate: ['gate', gateData(results)]});
   const series = trends(results);
   put(plan, '/benchmarks/trends/', COMPONENTS.trendList, {list: ['trends', series.map(({key, title}) => ({key, title}))]});
   for (const trend of series) put(plan, `/benchmarks/trends/${trend.key}/`, COMPONENTS.trend, {trend: [`trends/${trend.key}`, trend]});

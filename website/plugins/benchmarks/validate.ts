@@ -2,7 +2,7 @@
 import {readFileSync} from 'node:fs';
 import path from 'node:path';
 import Ajv2020, {type ErrorObject, type ValidateFunction} from 'ajv/dist/2020';
-import {type Claims, type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
+import {type Calibration, type Claims, type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
 import {ResultsProblem, parseJson} from './problem';
 
 interface Records {
@@ -10,29 +10,43 @@ interface Records {
   run: Run;
   scenario: ScenarioRecord;
   claims: Claims;
+  calibration: Calibration;
 }
 type Kind = keyof Records;
 
+interface Compiled {
+  validate: ValidateFunction;
+  /** The version that the schema pins; kinds of records age apart from each other. */
+  version: number;
+}
+
 /** Checks records against the schemas in one folder. */
 export class Validator {
-  private readonly compiled: Record<Kind, ValidateFunction>;
+  private readonly compiled: Record<Kind, Compiled>;
 
   constructor(schemaDir: string) {
     // The generator writes Rust's integer widths as formats, which say nothing to a JSON reader.
     const ajv = new Ajv2020({strict: false, validateFormats: false});
-    const compile = (kind: Kind) => {
+    const compile = (kind: Kind): Compiled => {
       const file = path.join(schemaDir, `${kind}.schema.json`);
-      return ajv.compile(parseJson(file, readFileSync(file, 'utf8')) as object);
+      const schema = parseJson(file, readFileSync(file, 'utf8')) as {properties?: {schema_version?: {const?: number}}};
+      return {validate: ajv.compile(schema), version: schema.properties?.schema_version?.const ?? SCHEMA_VERSION};
     };
-    this.compiled = {index: compile('index'), run: compile('run'), scenario: compile('scenario'), claims: compile('claims')};
+    this.compiled = {
+      index: compile('index'),
+      run: compile('run'),
+      scenario: compile('scenario'),
+      claims: compile('claims'),
+      calibration: compile('calibration'),
+    };
   }
 
   /** The text as a typed record, or a [`ResultsProblem`] that names file and field. */
   check<K extends Kind>(kind: K, file: string, text: string): Records[K] {
     const stored = parseJson(file, text);
     this.checkVersion(kind, file, stored);
-    const value = migrated(stored);
-    const validate = this.compiled[kind];
+    const value = kind === 'calibration' ? stored : migrated(stored);
+    const {validate} = this.compiled[kind];
     if (!validate(value)) {
       throw new ResultsProblem(
         file,
@@ -52,17 +66,18 @@ export class Validator {
         'the file is not what the index says; restore it or measure again',
       );
     }
-    if (typeof version === 'number' && version > SCHEMA_VERSION) {
+    const newest = this.compiled[kind].version;
+    if (typeof version === 'number' && version > newest) {
       throw new ResultsProblem(
         file,
-        `has schema_version ${version}, this site reads up to ${SCHEMA_VERSION}`,
+        `has schema_version ${version}, this site reads up to ${newest}`,
         'update the checkout to the version that wrote it',
       );
     }
   }
 }
 
-// Version 2 added fields that may be absent, so a record of version 1 is one of version 2 without them.
+// Version 2 of runs and their index added fields that may be absent, so a record of version 1 is one of version 2 without them.
 function migrated(value: unknown): unknown {
   const record = value as {schema_version?: unknown};
   return record.schema_version === 1 ? {...record, schema_version: SCHEMA_VERSION} : value;

@@ -27,9 +27,8 @@ export default function Claims({claims: {claims, evidence}}: {claims: ClaimsData
       ) : (
         <>
           <p className="lead">
-            {tally(claims)}
-            Each is judged by the newest published runs, machine by machine; one that fails is shown and not deleted.{' '}
-            <Link to="/benchmarks/method/claims/">How a claim is judged</Link>
+            {tally(claims)} Each is judged by the newest published runs, machine by machine; one that fails is shown and not deleted.{' '}
+            <Link to="/benchmarks/method/claims/">How a claim is judged</Link>. Whether a change makes PlumbKV slower is for the gate to say: <Link to="/benchmarks/gate/">how often it errs</Link>.
           </p>
           <Table claims={claims} />
           {claims.map((claim) => (

@@ -25,7 +25,8 @@ export default function Overview({overview}: {overview: OverviewData}): ReactNod
           {version ? null : (
             <p>
               <Link to="/benchmarks/trends/">From version to version</Link>, <Link to="/benchmarks/compare/">two runs side by side</Link>,{' '}
-              <Link to="/benchmarks/claims/">what is claimed</Link>, <Link to="/benchmarks/method/">how it is measured</Link>.
+              <Link to="/benchmarks/claims/">what is claimed</Link>, <Link to="/benchmarks/gate/">how often the gate errs</Link>,{' '}
+              <Link to="/benchmarks/method/">how it is measured</Link>.
             </p>
           )}
           <h2>{newest.version}</h2>

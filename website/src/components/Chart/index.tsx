@@ -18,7 +18,8 @@ interface Props {
   /** What the chart shows, unique on the page: `SET 64 B, 50 clients: throughput`. */
   name: string;
   chart: ReactNode;
-  table: ChartTable;
+  /** Absent where the page shows the same figures in a table of its own. */
+  table?: ChartTable;
 }
 
 export default function Chart({caption, name, chart, table}: Props): ReactNode {
@@ -26,33 +27,39 @@ export default function Chart({caption, name, chart, table}: Props): ReactNode {
     <figure className={styles.figure}>
       <figcaption className={styles.caption}>{caption}</figcaption>
       {chart}
-      <details className={styles.details}>
-        <summary>
-          Table<span className={styles.hidden}> of {name}</span>
-        </summary>
-        <ScrollTable label={`Figures of the chart: ${name}`}>
-          <table className="plain">
-            <thead>
-              <tr>
-                {table.head.map((head, index) => (
-                  <th key={index} scope="col">
-                    {head}
-                  </th>
+      {table ? <Folded table={table} name={name} /> : null}
+    </figure>
+  );
+}
+
+function Folded({table, name}: {table: ChartTable; name: string}): ReactNode {
+  return (
+    <details className={styles.details}>
+      <summary>
+        Table<span className={styles.hidden}> of {name}</span>
+      </summary>
+      <ScrollTable label={`Figures of the chart: ${name}`}>
+        <table className="plain">
+          <thead>
+            <tr>
+              {table.head.map((head, index) => (
+                <th key={index} scope="col">
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {table.rows.map((row, index) => (
+              <tr key={index}>
+                {row.map((cell, column) => (
+                  <Fragment key={column}>{column === 0 ? <th scope="row">{cell}</th> : <td>{cell}</td>}</Fragment>
                 ))}
               </tr>
-            </thead>
-            <tbody>
-              {table.rows.map((row, index) => (
-                <tr key={index}>
-                  {row.map((cell, column) => (
-                    <Fragment key={column}>{column === 0 ? <th scope="row">{cell}</th> : <td>{cell}</td>}</Fragment>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </ScrollTable>
-      </details>
-    </figure>
+            ))}
+          </tbody>
+        </table>
+      </ScrollTable>
+    </details>
   );
 }
