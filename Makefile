@@ -15,6 +15,17 @@ STATIC := RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --relea
 STATIC_BENCH := RUSTFLAGS='-C target-feature=+crt-static' cargo bench --locked --target $(TRIPLE)
 DRIVERS := $(addprefix -p plumbkv-driver-,redb fjall sqlite postgres axum)
 PROFILE ?= quick
+# What the gate is asked and where its verdict lies; workflows give these by environment, and recipes quote them.
+BASE ?= main
+HEAD ?= HEAD
+BUDGET ?= 20m
+GATE_OUT ?= target/bench-gate
+ARTIFACT ?= $(GATE_OUT)/gate.json
+COMMENT ?= $(GATE_OUT)/pull-request.md
+SLICE ?= 60m
+CASES ?=
+export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
+ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
 .PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site crosscheck generator site serve server fmt lint image image-binary image-from-source toolchain clean
@@ -27,6 +38,9 @@ setup: ## Install what is missing (Debian/Ubuntu packages, Node packages) and sa
 
 build: ## Build the server and the runner, static and optimised
 	@$(STATIC) -p plumbkv-server -p plumbkv-bench-runner
+
+runner:
+	@$(STATIC) -p plumbkv-bench-runner
 
 drivers: ## Build the programs that drive embedded engines and PostgreSQL (a few minutes)
 	@$(STATIC) $(DRIVERS)
@@ -41,10 +55,11 @@ bench: setup build drivers components ## Measure here (quick profile) and build 
 components: ## Run the criterion benchmarks of the codec and the memory store
 	@$(STATIC_BENCH) -p plumbkv -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
 
-test: setup fmt-check clippy build test-rust test-python test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
+test: setup fmt-check clippy build test-rust test-scripts test-python test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
 	@echo "make test: all parts passed"
 
-.PHONY: fmt-check clippy deny actionlint
+.PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post calibrate rehearse machine-check propose
+.PHONY: fmt-check clippy deny actionlint zizmor lint-tools test-scripts image-push image-index
 fmt-check:
 	@cargo fmt --all --check
 
@@ -53,6 +68,9 @@ clippy:
 
 test-rust: ## Unit, property and integration tests of the workspace
 	@cargo test --locked
+
+test-scripts: ## The scripts of the gate's workflows: tables of cases
+	@.ci/test-scripts | grep -v '^ok: '
 
 test-drivers: ## Lints and tests of the drivers: every engine reads back what it was given
 	@cargo clippy --locked $(DRIVERS) --all-targets -- -D warnings
@@ -74,6 +92,36 @@ crosscheck: build ## Compare our load generator with redis-benchmark and wrk on 
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)
 
+gate: runner ## Is HEAD slower than where it left BASE? BUDGET=20m; verdict in target/bench-gate
+	@BENCH_GATE_BASE="$$BASE" BENCH_GATE_HEAD="$$HEAD" BENCH_GATE_BUDGET="$$BUDGET" BENCH_GATE_OUT="$$GATE_OUT" \
+	BENCH_GATE_RUNNER="$(abspath $(RUNNER))" .github/actions/bench-gate/gate.sh
+
+gate-verdict: ## Fail unless the gate's verdict, or an accepted override, lets the change in
+	@mkdir -p "$$GATE_OUT" && .ci/pull >"$$GATE_OUT/pull.json"
+	@pull="$$GATE_OUT/pull.json"; [ -s "$$pull" ] || pull=; .ci/verdict "$$GATE_OUT/gate.json" $${pull:+"$$pull"}
+
+gate-artifact: ## Hosted CI only: fetch the artifact of the gate's run RUN_ID to ARTIFACT
+	@.ci/fetch-artifact
+
+gate-comment: runner ## Turn a gate's verdict (ARTIFACT, json or zip) into the comment COMMENT
+	@mkdir -p "$$(dirname "$$COMMENT")"
+	@$(RUNNER) comment "$$ARTIFACT" $${HEAD_SHA:+--head-commit "$$HEAD_SHA"} --out "$$COMMENT"
+
+gate-post: ## Hosted CI only: put COMMENT on the pull request whose head is HEAD_SHA
+	@.ci/post-comment
+
+calibrate: runner ## Measure how often the gate errs, one SLICE=60m; goes on where the last one ended
+	@$(RUNNER) calibrate --slice "$$SLICE"
+
+rehearse: ## The gate's and the comment's steps on made-up changes in a clone; CASES="docs spin" chooses
+	@.ci/rehearse $(CASES)
+
+machine-check: runner ## Is this machine fit to have its results kept? Says what to change, and why
+	@$(RUNNER) machines check
+
+propose: runner ## Hosted CI only: make a pull request of what was measured
+	@.ci/propose "$(abspath $(RUNNER))"
+
 site: setup ## Build the site from results/ into website/build; with a built runner, offer the records as a database
 	@if [ -x $(RUNNER) ]; then $(RUNNER) db rebuild --out $(DATABASE); export PLUMBKV_DATABASE=$(DATABASE); \
 	else echo "site: no runner is built ('make build'), so the pages offer no database"; fi; \
@@ -89,7 +137,7 @@ server: build ## Run the server on 127.0.0.1:6379
 fmt: ## Format the sources
 	@cargo fmt --all
 
-lint: fmt-check clippy deny actionlint ## Format, clippy, licences and sources of dependencies, workflows
+lint: fmt-check clippy deny actionlint zizmor test-scripts ## Format, clippy, licences and sources of dependencies, workflows
 
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check licenses bans sources; \
@@ -98,6 +146,14 @@ deny:
 actionlint:
 	@if tool=$$(command -v actionlint || ls "$$(go env GOPATH 2>/dev/null)/bin/actionlint" 2>/dev/null); then "$$tool"; \
 	else echo "lint: actionlint is not installed, workflows not checked (go install github.com/rhysd/actionlint/cmd/actionlint@latest)"; fi
+
+zizmor:
+	@if tool=$$(ls .venv/bin/zizmor 2>/dev/null || command -v zizmor); then "$$tool" --quiet --offline .github; \
+	else echo "lint: zizmor is not installed, workflows not audited (make setup)"; fi
+
+lint-tools: ## Hosted CI only: what checks workflows, where `make setup` does not run
+	@python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	@go install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT)
 
 image-binary: ## The static server binary that an image takes, in docker/build/
 	@$(STATIC) -p plumbkv-server
@@ -111,6 +167,12 @@ image: image-binary ## Build the image from the prebuilt static binary (podman o
 image-from-source: ## Build the image from a clone, compiling inside it (needs an image registry)
 	@runtime=$$(command -v docker || command -v podman) || { echo "image: neither docker nor podman is installed" >&2; exit 1; }; \
 	"$$runtime" build --target server -f docker/server.Dockerfile -t plumbkv:source .
+
+image-push: image-binary ## Hosted CI only: push this architecture's image by digest
+	@.ci/image-push
+
+image-index: ## Hosted CI only: make one index of the pushed digests
+	@.ci/image-index
 
 toolchain: ## Hosted CI only: bring the hosted machine's Rust up to date
 	@rustup toolchain install stable --profile minimal --component clippy,rustfmt && rustup default stable
