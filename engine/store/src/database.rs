@@ -226,7 +226,8 @@ impl Database {
     }
 
     /// Removes keys whose time is over, for about `budget`, and returns how many. Call it on a timer: without
-    /// it such keys go only when somebody asks for them or eviction meets them.
+    /// it such keys go only when somebody asks for them or eviction meets them. A cycle ends early where little was
+    /// over, so none removed does not mean that none is left: the next one goes on behind it.
     pub fn expire_cycle(&self, budget: Duration) -> u64 {
         self.store.expire_cycle(budget)
     }
