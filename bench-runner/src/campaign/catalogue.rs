@@ -1,7 +1,7 @@
 //! Which scenarios, targets and named machines are there? Reads the files below the root of the checkout.
 
-use crate::environment::Registry;
-use crate::model::Mode;
+use crate::environment::{Reader, Registry, hypervisor_vendor, machine};
+use crate::model::{Machine, Mode};
 use crate::scenario::{Load, Scenario, known_targets};
 use crate::target::Catalogue;
 use anyhow::Context;
@@ -141,6 +141,14 @@ pub fn machines(root: &Path) -> anyhow::Result<Registry> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Registry::default()),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
+}
+
+/// The machine this runs on, and the name of its results.
+///
+/// # Errors
+/// As [`machines`].
+pub fn this_machine(root: &Path) -> anyhow::Result<(String, Machine)> {
+    Ok(machines(root)?.identify(machine(&Reader::machine(), hypervisor_vendor())))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub fn record(campaign: &Campaign, journal: &Journal) -> anyhow::Result<(Run, Ve
             ScenarioRecord {
                 schema: SCENARIO_SCHEMA.to_owned(),
                 schema_version: SCHEMA_VERSION,
-                tool: tool(),
+                tool: Tool::this(),
                 run_id: campaign.id.clone(),
                 version: campaign.version.clone(),
                 machine_key: campaign.machine_key.clone(),
@@ -55,7 +55,7 @@ pub fn record(campaign: &Campaign, journal: &Journal) -> anyhow::Result<(Run, Ve
     let run = Run {
         schema: RUN_SCHEMA.to_owned(),
         schema_version: SCHEMA_VERSION,
-        tool: tool(),
+        tool: Tool::this(),
         id: campaign.id.clone(),
         version: campaign.version.clone(),
         machine_key: campaign.machine_key.clone(),
@@ -116,8 +116,4 @@ pub fn broken(scenarios: &[ScenarioRecord]) -> Vec<String> {
             format!("{target} ({}): {cells} came to no figure: {reason}", mode_name(mode))
         })
         .collect()
-}
-
-fn tool() -> Tool {
-    Tool { name: "bench-runner".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }

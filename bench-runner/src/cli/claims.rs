@@ -54,7 +54,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let record = Claims {
         schema: CLAIMS_SCHEMA.to_owned(),
         schema_version: SCHEMA_VERSION,
-        tool: Tool { name: "bench-runner".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        tool: Tool::this(),
         claims: definitions.iter().map(|definition| judge(definition, &machines)).collect(),
     };
     if args.write {

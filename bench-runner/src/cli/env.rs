@@ -3,7 +3,7 @@
 use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::catalogue;
-use crate::environment::{Reader, advice, hypervisor_vendor, machine, source, system};
+use crate::environment::{Reader, advice, source, system};
 use crate::output::table;
 use crate::target::{choose_cpus, cpus_usable};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub(super) struct Args {}
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
     let reader = Reader::machine();
-    let (key, machine) = catalogue::machines(&global.root)?.identify(machine(&reader, hypervisor_vendor()));
+    let (key, machine) = catalogue::this_machine(&global.root)?;
     let mut environment = system(&reader);
     if let Some((server, generator)) = choose_cpus() {
         environment.server_cpus = server.to_string();

@@ -5,10 +5,8 @@ use super::stdout::put;
 use super::{EXIT_FINE, EXIT_INCONCLUSIVE, EXIT_REGRESSION, EXIT_USAGE, Format, Global};
 use crate::campaign::catalogue;
 use crate::campaign::gate::{Options, Watch, calibrate, run};
-use crate::environment::{Reader, hypervisor_vendor, machine};
 use crate::export::canonical;
 use crate::gate::Stored;
-use crate::measure::Progress;
 use crate::model::GateOutcome;
 use crate::output::gate as output;
 use crate::scenario::GateDefinition;
@@ -129,8 +127,7 @@ pub(super) fn read_definition(
 
 /// What a calibration of this machine knows of its noise.
 fn stored_noise(global: &Global, gate_sha256: &str) -> anyhow::Result<Stored> {
-    let (machine_key, _) =
-        catalogue::machines(&global.root)?.identify(machine(&Reader::machine(), hypervisor_vendor()));
+    let (machine_key, _) = catalogue::this_machine(&global.root)?;
     let found = calibrate::stored(&global.root.join("results"), &machine_key, gate_sha256)?;
     Ok(found.as_ref().map(calibrate::noise_of).unwrap_or_default())
 }
@@ -164,6 +161,4 @@ impl Watch for Told {
             eprintln!("{stage}: block {} of {of}", done + 1);
         }
     }
-
-    fn progress(&mut self, _: Progress) {}
 }

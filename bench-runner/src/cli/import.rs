@@ -2,7 +2,7 @@
 
 use super::{EXIT_FINE, Format, Global, stdout};
 use crate::campaign::catalogue;
-use crate::environment::{Reader, hypervisor_vendor, machine, source, system};
+use crate::environment::{Reader, source, system};
 use crate::export::{import, write_run};
 use crate::model::{Profile, RUN_SCHEMA, Run, RunState, SCHEMA_VERSION, Tool};
 use crate::{db, output::table};
@@ -60,13 +60,12 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = results.unwrap_or_else(|| global.root.join("results"));
     let now = Timestamp::now();
     let reader = Reader::machine();
-    let (machine_key, machine) =
-        catalogue::machines(&global.root)?.identify(machine(&reader, hypervisor_vendor()));
+    let (machine_key, machine) = catalogue::this_machine(&global.root)?;
     let at = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let run = Run {
         schema: RUN_SCHEMA.to_owned(),
         schema_version: SCHEMA_VERSION,
-        tool: Tool { name: "bench-runner".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        tool: Tool::this(),
         id: format!("{}-import-{:04x}", now.strftime("%Y-%m-%dT%H%M%SZ"), fastrand::u16(..)),
         version: "local".to_owned(),
         machine_key,

@@ -21,5 +21,5 @@ pub(crate) use read::{Listed, listed_runs, written_version};
 pub use read::{ReadError, read_index, read_indexed_run, read_run, read_scenario};
 pub use shrink::{COMMITTED_LIMIT_BYTES, parts, shrink_to};
 pub(crate) use write::version_key;
-pub use write::{index_dir, write_run};
+pub use write::{index_dir, replace_file, write_run};
 pub(crate) use write::{lock, spell as spelled};

@@ -156,14 +156,27 @@ fn refused(path: &Path, bytes: usize) -> String {
     format!("writing {} ({bytes} bytes); nothing of this run was stored", path.display())
 }
 
-/// Replaces a file by a whole new one.
+/// Replaces an index by a whole new one.
 fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    put_in_place(disk, path, bytes).with_context(|| refused(path, bytes.len()))?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+fn put_in_place(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension(format!("json.writing-{}", std::process::id()));
     let done = disk.write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
     if done.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
-    done.with_context(|| refused(path, bytes.len()))?;
+    done
+}
+
+/// Replaces a JSON file by a whole new one; what it held stays where that fails.
+///
+/// # Errors
+/// The disk refuses.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    put_in_place(&RealDisk, path, bytes)?;
     path.parent().map_or(Ok(()), sync_folder)
 }
 

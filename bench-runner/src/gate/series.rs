@@ -166,13 +166,13 @@ fn value(trial: &Trial, metric: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use crate::model::{Counts, OsStat, Value};
     use std::collections::BTreeMap;
 
     /// A trial with one figure.
-    pub(in crate::gate) fn trial(metric: &str, value: f64, foreign: f64) -> Trial {
+    fn trial(metric: &str, value: f64, foreign: f64) -> Trial {
         Trial {
             index: 0,
             position: 0,

@@ -14,6 +14,14 @@ pub struct Tool {
     pub version: String,
 }
 
+impl Tool {
+    /// This build.
+    #[must_use]
+    pub fn this() -> Self {
+        Self { name: "bench-runner".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
 /// The commit of the system under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(deny_unknown_fields)]

@@ -1,9 +1,8 @@
 //! How often does the gate err here? Gates of which the truth is known, one after the other, until the time is up; what is
 //! done is kept, and the next time goes on behind it.
 
-use super::{Collected, Course, Options, Watch, builds, fit, labs, run, steps};
-use crate::environment::{Reader, hypervisor_vendor, machine};
-use crate::export::canonical;
+use super::{Collected, Course, Options, Rounds, Watch, builds, catalogue, draw_seed, fit, labs, run, steps};
+use crate::export::{canonical, replace_file};
 use crate::gate::{Rules, Stored, noise, rates};
 use crate::model::{
     CALIBRATION_SCHEMA, CALIBRATION_SCHEMA_VERSION, Calibration, CalibrationGate, CalibrationSeries, Gate,
@@ -32,7 +31,7 @@ const ROUND: [(f64, Option<InjectedAs>); 8] = [
 ];
 
 /// Where calibrations stand below the results.
-pub const FOLDER: &str = "calibration";
+const FOLDER: &str = "calibration";
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -101,8 +100,7 @@ pub fn calibrate(
     let arguments = recipe.command.iter().chain(&slowed.arguments).cloned().collect();
     let recipe = BuildRecipe { command: arguments, ..recipe.clone() };
     let definition = GateDefinition { build: Some(recipe), ..asked.definition.clone() };
-    let (machine_key, found) =
-        super::catalogue::machines(&asked.root)?.identify(machine(&Reader::machine(), hypervisor_vendor()));
+    let (machine_key, found) = catalogue::this_machine(&asked.root)?;
     let path = file(&asked.results, &machine_key);
     let mut options = Options {
         root: asked.root.clone(),
@@ -124,7 +122,7 @@ pub fn calibrate(
             let begun = Calibration {
                 schema: CALIBRATION_SCHEMA.to_owned(),
                 schema_version: CALIBRATION_SCHEMA_VERSION,
-                tool: tool(),
+                tool: Tool::this(),
                 machine_key,
                 machine: found,
                 gate_sha256: asked.gate_sha256.clone(),
@@ -159,7 +157,7 @@ pub fn calibrate(
         ));
         calibration.gates.push(kept(&gate, percent, kind));
         calibration.rates = rates(&calibration.gates);
-        calibration.tool = tool();
+        calibration.tool = Tool::this();
         write(&path, &calibration)?;
     }
     Ok((calibration, path))
@@ -178,13 +176,14 @@ fn unchanged(
         &mut |text| watch.say(text),
     )?;
     let labs = labs(options, [&base, &head], stop)?;
-    let seed = super::draw_seed();
-    let mut rounds = super::Rounds::new(&labs.all, steps(options, seed)?, seed);
+    let seed = draw_seed();
+    let mut rounds = Rounds::new(&labs.all, steps(options, seed)?, seed);
     let left_out = fit(&mut rounds, options.budget);
     ensure!(left_out.is_empty(), "the budget of a gate has no room for all loads: {}", left_out.join("; "));
     let mut course = Course { rounds, all: Vec::new(), begin: Instant::now(), options, stop, watch };
     course.all = course.rounds.series().into_iter().map(Collected::of).collect();
-    course.null_control("noise", NOISE_BLOCKS, &mut Vec::new())?;
+    let blocks = course.null_control("noise", NOISE_BLOCKS)?;
+    course.leave_throughput_of_the_client(&blocks, &mut Vec::new());
     Ok(course.all)
 }
 
@@ -212,17 +211,10 @@ fn kept(gate: &Gate, injected_percent: f64, injected_as: Option<InjectedAs>) -> 
     }
 }
 
-fn tool() -> Tool {
-    Tool { name: "bench-runner".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
-}
-
 /// Whole or not at all.
 fn write(path: &Path, calibration: &Calibration) -> anyhow::Result<()> {
     let told = || format!("writing {}", path.display());
     let folder = path.parent().context("a file has a folder")?;
     std::fs::create_dir_all(folder).with_context(told)?;
-    let text = canonical::to_text(&serde_json::to_value(calibration)?)?;
-    let unfinished = path.with_extension("part");
-    std::fs::write(&unfinished, text).with_context(told)?;
-    std::fs::rename(&unfinished, path).with_context(told)
+    replace_file(path, canonical::to_text(calibration)?.as_bytes()).with_context(told)
 }

@@ -12,7 +12,7 @@ use super::bench::Bench;
 use super::catalogue;
 use crate::environment::{Reader, advice, hypervisor_vendor, machine, system};
 use crate::gate::{Collected, FOREIGN_CORES, Noise, Rules, Stored, block_sd, goes_on, overall, verdicts};
-use crate::measure::{Lab, Progress};
+use crate::measure::Lab;
 use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateClass, GateOutcome, GateSide, Profile, Tool};
 use crate::plan;
 use crate::scenario::GateDefinition;
@@ -69,8 +69,6 @@ pub trait Watch {
     fn say(&mut self, text: &str);
     /// A stage is under way: blocks done, blocks meant.
     fn block(&mut self, stage: &str, done: usize, of: usize);
-    /// What is being measured.
-    fn progress(&mut self, progress: Progress);
 }
 
 /// Carries out a gate.
@@ -88,14 +86,13 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
     )?;
     let seed = options.seed.unwrap_or_else(draw_seed);
     let reader = Reader::machine();
-    let (machine_key, machine_found) =
-        catalogue::machines(&options.root)?.identify(machine(&reader, hypervisor_vendor()));
+    let (machine_key, machine_found) = catalogue::this_machine(&options.root)?;
     let environment = system(&reader);
     let notes = advice(&environment, target::cpus_usable());
     let mut gate = Gate {
         schema: GATE_SCHEMA.to_owned(),
         schema_version: GATE_SCHEMA_VERSION,
-        tool: Tool { name: "bench-runner".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        tool: Tool::this(),
         id: format!("{}-gate-{:04x}", now.strftime("%Y-%m-%dT%H%M%SZ"), fastrand::u16(..)),
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         outcome: GateOutcome::Pass,
@@ -122,6 +119,9 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
     let begin = Instant::now();
     let labs = labs(options, [&base, &head], stop)?;
     let mut rounds = Rounds::new(&labs.all, steps(options, seed)?, seed);
+    if !options.only.is_empty() {
+        rounds.keep(&options.only.iter().cloned().collect());
+    }
     gate.left_out = fit(&mut rounds, options.budget);
     let mut course = Course { rounds, all: Vec::new(), begin, options, stop, watch };
     course.measure(&mut gate.notes)?;
@@ -236,17 +236,8 @@ struct Course<'a> {
 
 impl Course<'_> {
     fn measure(&mut self, notes: &mut Vec<String>) -> anyhow::Result<()> {
-        if !self.options.only.is_empty() {
-            self.rounds.keep(&self.options.only.iter().cloned().collect());
-        }
         self.all = self.rounds.series().into_iter().map(Collected::of).collect();
-        const NULL: [Contest; 2] =
-            [Contest { base: 0, head: 1, head_first: false }, Contest { base: 0, head: 1, head_first: true }];
-        let mut first = Vec::new();
-        for number in 0..NULL_BLOCKS {
-            self.watch.block("null control", number, NULL_BLOCKS);
-            first.push(self.block(NULL[number % 2], Stage::Null)?);
-        }
+        let first = self.null_control("null control", NULL_BLOCKS)?;
         self.leave_throughput_of_the_client(&first, notes);
         for number in 0..SCREEN_BLOCKS * PATIENCE {
             if number >= SCREEN_BLOCKS && !self.is_screen_disturbed() || self.is_over() {
@@ -258,21 +249,20 @@ impl Course<'_> {
         let rules = Rules::default();
         let moved = |one: &Collected| one.null_moved(block_sd(one, &self.options.stored).0, &rules);
         if self.all.iter().any(moved) && !self.is_over() {
-            self.null_control("null control again", NULL_BLOCKS, notes)?;
+            self.null_control("null control again", NULL_BLOCKS)?;
         }
         self.confirm(&rules)
     }
 
-    /// Two layouts of base against each other. Shows as well whose throughput is the server's.
-    fn null_control(&mut self, stage: &str, blocks: usize, notes: &mut Vec<String>) -> anyhow::Result<()> {
+    /// Two layouts of base against each other.
+    fn null_control(&mut self, stage: &str, blocks: usize) -> anyhow::Result<Vec<Quartets>> {
         let mut quartets = Vec::new();
         for number in 0..blocks {
             self.watch.block(stage, number, blocks);
             let contest = Contest { base: 0, head: 1, head_first: number % 2 == 1 };
             quartets.push(self.block(contest, Stage::Null)?);
         }
-        self.leave_throughput_of_the_client(&quartets, notes);
-        Ok(())
+        Ok(quartets)
     }
 
     fn confirm(&mut self, rules: &Rules) -> anyhow::Result<()> {
@@ -312,8 +302,7 @@ impl Course<'_> {
     }
 
     fn block(&mut self, contest: Contest, stage: Stage) -> anyhow::Result<Quartets> {
-        let watch = &mut *self.watch;
-        let Some(quartets) = self.rounds.block(contest, &mut |progress| watch.progress(progress)) else {
+        let Some(quartets) = self.rounds.block(contest) else {
             bail!(
                 "{}",
                 if self.stop.load(Ordering::Relaxed) {
