@@ -3,7 +3,7 @@
 use super::noise::Noise;
 use super::rule::Rules;
 use crate::model::{Direction, Status, Trial, metric};
-use crate::stats::{block_log_ratio, median};
+use crate::stats::{block_log_ratio, median, sign_test};
 
 /// Above so many cores used by others a block says nothing.
 pub const FOREIGN_CORES: f64 = 0.15;
@@ -136,13 +136,22 @@ impl Collected {
         median(&residuals).map_or(1.0, |middle| (middle * MAD_TO_SD * small).max(QUIETEST))
     }
 
-    /// Whether two layouts of base lie so far apart that nothing can be said of head.
+    /// Whether a few blocks of two layouts of base lie so far apart that more are called for.
     #[must_use]
-    pub fn null_moved(&self, block_sd: f64, rules: &Rules) -> bool {
+    pub fn null_seems_moved(&self, block_sd: f64, rules: &Rules) -> bool {
         let quiet = Self::quiet(&self.null);
         let blocks = u32::try_from(quiet.len()).unwrap_or(u32::MAX);
         let limit = Noise { block_sd, blocks }.limit(rules);
         median(&quiet).is_some_and(|middle| middle.abs() > limit.ln())
+    }
+
+    /// Whether two layouts of base lie so far apart that nothing can be said of head: as far as a change that is called, and
+    /// most blocks agree on the direction. Three blocks never do.
+    #[must_use]
+    pub fn null_moved(&self, block_sd: f64, rules: &Rules) -> bool {
+        let agree = sign_test(&Self::quiet(&self.null))
+            .is_some_and(|test| test.p_greater.min(test.p_less) <= rules.sign_alpha);
+        agree && self.null_seems_moved(block_sd, rules)
     }
 }
 
@@ -231,8 +240,25 @@ mod tests {
         one.screen = [0.05, 0.04, 0.06, 0.05, 0.5].map(point).to_vec();
         let sd = one.own_sd();
         assert!((0.008..0.03).contains(&sd), "{sd}");
-        assert!(!one.null_moved(sd, &Rules::default()));
-        one.null = [0.06, 0.07, 0.08].map(point).to_vec();
-        assert!(one.null_moved(0.01, &Rules::default()));
+        assert!(!one.null_seems_moved(sd, &Rules::default()));
+    }
+
+    #[test]
+    fn layouts_lie_apart_where_many_blocks_say_so() {
+        let rules = Rules::default();
+        let mut one = collected("ops_per_second");
+        let points = |figures: &[f64]| -> Vec<Point> {
+            figures.iter().map(|&figure| Point { figure, foreign: 0.0 }).collect()
+        };
+        one.null = points(&[0.06, 0.07, 0.08]);
+        assert!(one.null_seems_moved(0.01, &rules) && !one.null_moved(0.01, &rules));
+        one.null = points(&[0.07; 16]);
+        assert!(one.null_moved(0.01, &rules) && !one.null_moved(0.1, &rules));
+        // Large at first, and gone with more blocks.
+        one.null = points(&[[0.07; 3].as_slice(), &[0.001; 13]].concat());
+        assert!(!one.null_seems_moved(0.01, &rules));
+        // Large, and without a direction.
+        one.null = points(&[[0.05; 10].as_slice(), &[-0.05; 6]].concat());
+        assert!(one.null_seems_moved(0.01, &rules) && !one.null_moved(0.01, &rules));
     }
 }

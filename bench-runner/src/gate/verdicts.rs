@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_null_that_moved_a_failure_and_a_short_budget_have_their_words() {
         let mut moved = confirmed("server_cpu_ns_per_op", 0.1);
-        moved.null = points(0.06, 3, 0.0);
+        moved.null = points(0.06, 16, 0.0);
         let found = judged(&moved);
         assert_eq!((found.outcome, found.stage), (GateOutcome::Inconclusive, GateStage::NullControl));
         let mut failed = one("server_cpu_ns_per_op");

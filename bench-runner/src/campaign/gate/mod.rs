@@ -27,8 +27,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Blocks of two layouts of base; as many again where they moved.
+/// Blocks of two layouts of base.
 const NULL_BLOCKS: usize = 3;
+/// The fewest that a verdict rests on.
+const CONFIRM_BLOCKS: usize = crate::stats::BLOCKS_MIN;
 /// Blocks of the screen; as many again where others disturbed them.
 const SCREEN_BLOCKS: usize = 5;
 /// A confirmation that others disturb goes on for so many times its blocks.
@@ -207,15 +209,15 @@ fn steps(options: &Options, seed: u64) -> anyhow::Result<Vec<plan::Step>> {
 
 /// Leaves out the last loads until null control, screen and one confirmation of all fit the budget.
 fn fit(rounds: &mut Rounds<'_>, budget: Duration) -> Vec<String> {
-    const LEAST_BLOCKS: f64 = (NULL_BLOCKS + SCREEN_BLOCKS + 16) as f64;
     let mut cells: Vec<(String, String)> = Vec::new();
     for series in rounds.series() {
         if !cells.iter().any(|(key, _)| *key == series.scenario) {
             cells.push((series.scenario, series.label));
         }
     }
+    let least = (NULL_BLOCKS + SCREEN_BLOCKS + CONFIRM_BLOCKS) as f64;
     let mut left_out = Vec::new();
-    while rounds.block_s() * LEAST_BLOCKS > budget.as_secs_f64() && cells.len() > 1 {
+    while rounds.block_s() * least > budget.as_secs_f64() && cells.len() > 1 {
         let Some((_, label)) = cells.pop() else { break };
         left_out.push(format!("{label}: the budget has no room for it"));
         rounds.keep(&cells.iter().map(|(key, _)| key.clone()).collect());
@@ -247,10 +249,7 @@ impl Course<'_> {
             self.block(Contest { base: 0, head: 2, head_first: number % 2 == 1 }, Stage::Screen)?;
         }
         let rules = Rules::default();
-        let moved = |one: &Collected| one.null_moved(block_sd(one, &self.options.stored).0, &rules);
-        if self.all.iter().any(moved) && !self.is_over() {
-            self.null_control("null control again", NULL_BLOCKS)?;
-        }
+        self.look_again_at_layouts(&rules)?;
         self.confirm(&rules)
     }
 
@@ -265,14 +264,31 @@ impl Course<'_> {
         Ok(quartets)
     }
 
+    /// Three blocks are thrown by two outliers: where the layouts seem to lie apart, it takes as many as for any verdict.
+    fn look_again_at_layouts(&mut self, rules: &Rules) -> anyhow::Result<()> {
+        let seem_apart =
+            |one: &&Collected| one.null_seems_moved(block_sd(one, &self.options.stored).0, rules);
+        let cells: BTreeSet<String> =
+            self.all.iter().filter(seem_apart).map(|one| one.series.scenario.clone()).collect();
+        if cells.is_empty() || self.is_over() {
+            return Ok(());
+        }
+        let every_step = self.rounds.steps.clone();
+        self.rounds.keep(&cells);
+        self.null_control("null control again", CONFIRM_BLOCKS - NULL_BLOCKS)?;
+        self.rounds.steps = every_step;
+        Ok(())
+    }
+
     fn confirm(&mut self, rules: &Rules) -> anyhow::Result<()> {
         let reached: Vec<usize> = (0..self.all.len())
             .filter(|place| {
                 let (one, quiet) = (&self.all[*place], Collected::quiet(&self.all[*place].screen));
                 let noise = Noise::new(block_sd(one, &self.options.stored).0, 1);
-                // What only advises goes on for a change that could be called, and not for its own noise.
+                // What only advises goes on for what its own few blocks could show, and not for its noise.
+                let few = Noise { blocks: u32::try_from(quiet.len()).unwrap_or(u32::MAX), ..noise };
                 let screen = match noise.class(rules) {
-                    GateClass::Advisory => noise.limit(rules),
+                    GateClass::Advisory => few.limit(rules),
                     GateClass::Gated | GateClass::GatedAt8 => rules.screen,
                 };
                 goes_on(&quiet, &Rules { screen, ..*rules }) == Some(true)
