@@ -19,7 +19,7 @@ use std::time::Duration;
   bench-runner calibrate                     an hour's worth; the next call goes on behind it
   bench-runner calibrate --slice 10m --gates 8
 
-Every other gate compares a build with itself; the others slow it by 5 or 10 percent, as work or as sleep. Noise is measured
+Five gates in nine compare a build with itself; the others slow it by 5 or 10 percent, as work or as sleep. Noise is measured
 first, apart from all gates. Each gate that ended is kept in results/calibration/<machine>.json at once.")]
 pub(super) struct Args {
     /// The commit that is compared with itself

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 /// Blocks from which the noise is taken before the first gate.
 const NOISE_BLOCKS: usize = 20;
 
-/// What is injected, in turns: every other gate compares the same with the same.
-const ROUND: [(f64, Option<InjectedAs>); 8] = [
+/// What is injected, in turns: more than every other gate compares the same with the same.
+const ROUND: [(f64, Option<InjectedAs>); 9] = [
     (0.0, None),
     (10.0, Some(InjectedAs::Spin)),
     (0.0, None),
@@ -28,6 +28,7 @@ const ROUND: [(f64, Option<InjectedAs>); 8] = [
     (10.0, Some(InjectedAs::Sleep)),
     (0.0, None),
     (5.0, Some(InjectedAs::Sleep)),
+    (0.0, None),
 ];
 
 /// Where calibrations stand below the results.

@@ -20,7 +20,7 @@ use crate::target::{self, Catalogue};
 use anyhow::{bail, ensure};
 use builds::Programs;
 use jiff::Timestamp;
-use rounds::{Contest, Quartets, Rounds, Stage, add, saturated, shortened};
+use rounds::{Contest, Quartets, Rounds, Stage, add, one_by_one, saturated, shortened};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -194,7 +194,7 @@ fn steps(options: &Options, seed: u64) -> anyhow::Result<Vec<plan::Step>> {
         admits: &|_, _| true,
     });
     let steps = plan.steps.into_iter().filter(|step| step.trial == 0);
-    let steps: Vec<_> = steps.map(|step| shortened(step, definition.trial)).collect();
+    let steps: Vec<_> = steps.flat_map(one_by_one).map(|step| shortened(step, definition.trial)).collect();
     let keys: BTreeSet<String> =
         steps.iter().flat_map(|step| step.work.cells()).map(|cell| cell.key.clone()).collect();
     for wanted in &options.only {

@@ -84,40 +84,35 @@ impl<'a> Rounds<'a> {
             false => [contest.base, contest.head, contest.head, contest.base],
             true => [contest.head, contest.base, contest.base, contest.head],
         };
-        let mut trials: Vec<BTreeMap<String, Trial>> = Vec::with_capacity(4);
-        for lab in order {
-            let mut of_one = BTreeMap::new();
-            for number in 0..self.steps.len() {
-                let step = self.step(number, seed, turn);
-                of_one.extend(self.labs[lab].run_step(&step, &mut |_| {}).trials);
+        let mut quartets = Quartets::new();
+        for number in 0..self.steps.len() {
+            // Load by load: a machine changes its speed within seconds, and what is compared follows at once.
+            let step = self.step((number + turn) % self.steps.len(), seed);
+            let mut trials: Vec<BTreeMap<String, Trial>> = Vec::with_capacity(4);
+            for lab in order {
+                let of_one: BTreeMap<String, Trial> =
+                    self.labs[lab].run_step(&step, &mut |_| {}).trials.into_iter().collect();
+                if of_one.len() < phases(&step).count() {
+                    return None;
+                }
+                trials.push(of_one);
             }
-            if of_one.len() < self.steps.iter().map(|step| phases(step).count()).sum() {
-                return None;
-            }
-            trials.push(of_one);
+            let [one, two, three, four] = trials.try_into().ok()?;
+            let (first, second) = (pair(one, four), pair(two, three));
+            let (base, mut head) = if contest.head_first { (second, first) } else { (first, second) };
+            quartets.extend(
+                base.into_iter().filter_map(|(key, base)| Some((key.clone(), (base, head.remove(&key)?)))),
+            );
         }
         self.blocks += 1;
         self.measuring_s += begin.elapsed().as_secs_f64();
-        let [one, two, three, four] = trials.try_into().ok()?;
-        let (first, second) = (pair(one, four), pair(two, three));
-        let (base, head) = if contest.head_first { (second, first) } else { (first, second) };
-        let mut head = head;
-        Some(
-            base.into_iter()
-                .filter_map(|(key, base)| Some((key.clone(), (base, head.remove(&key)?))))
-                .collect(),
-        )
+        Some(quartets)
     }
 
-    fn step(&mut self, number: usize, seed: u64, turn: usize) -> Step {
+    fn step(&mut self, number: usize, seed: u64) -> Step {
         let mut step = Step { position: self.position, seed, ..self.steps[number].clone() };
         step.trial = self.blocks;
-        self.position += 1;
-        if let Work::Wire { phases } = &mut step.work {
-            // What runs first on a fresh process is not always the same.
-            let places = phases.len().max(1);
-            phases.rotate_left(turn % places);
-        }
+        self.position += 4;
         step
     }
 }
@@ -133,6 +128,13 @@ fn phases(step: &Step) -> impl Iterator<Item = &WirePhase> {
         Work::Wire { phases } => phases.iter(),
         _ => [].iter(),
     }
+}
+
+/// One step for each load, so that a block's trials of it follow each other.
+pub(super) fn one_by_one(step: Step) -> Vec<Step> {
+    let Work::Wire { phases } = &step.work else { return vec![step] };
+    let alone = |phase: &WirePhase| Step { work: Work::Wire { phases: vec![phase.clone()] }, ..step.clone() };
+    phases.iter().map(alone).collect()
 }
 
 /// The lengths that the gate's file gives, in place of a profile's.
