@@ -58,7 +58,7 @@ components: ## Run the criterion benchmarks of the codec and the memory store
 test: setup fmt-check clippy build test-rust test-scripts test-python test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
 	@echo "make test: all parts passed"
 
-.PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post calibrate rehearse machine-check propose
+.PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository calibrate rehearse machine-check propose
 .PHONY: fmt-check clippy deny actionlint zizmor lint-tools test-scripts image-push image-index
 fmt-check:
 	@cargo fmt --all --check
@@ -110,11 +110,17 @@ gate-comment: runner ## Turn a gate's verdict (ARTIFACT, json or zip) into the c
 gate-post: ## Hosted CI only: put COMMENT on the pull request whose head is HEAD_SHA
 	@.ci/post-comment
 
+bless: runner ## Write down the loss that pull request PULL was let in with (ARTIFACT of its gate); DAYS=90
+	@.ci/bless "$(abspath $(RUNNER))"
+
 calibrate: runner ## Measure how often the gate errs, one SLICE=60m; goes on where the last one ended
 	@$(RUNNER) calibrate --slice "$$SLICE"
 
 rehearse: ## The gate's and the comment's steps on made-up changes in a clone; CASES="docs spin" chooses
 	@.ci/rehearse $(CASES)
+
+second-repository: runner ## Guard a toy server in a temporary repository, following only docs/guarding.md
+	@.ci/second-repository "$(abspath $(RUNNER))"
 
 machine-check: runner ## Is this machine fit to have its results kept? Says what to change, and why
 	@$(RUNNER) machines check

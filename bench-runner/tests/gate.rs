@@ -168,3 +168,105 @@ fn what_is_wrong_with_the_call_is_told() {
     let output = place.gate(&server, &server, &[]);
     assert!(told(&output).contains("bench-gate.toml"), "{}", told(&output));
 }
+
+/// What is counted of a server and of a part whose work is in `work.c`.
+const COUNTED: &str = r#"
+limit_percent = 1.0
+
+[[exchange]]
+operation = "get"
+value_bytes = 64
+keys = 50
+requests = 4_000
+
+[[component]]
+name = "part"
+arguments = ["1000"]
+operations = 1000
+without = ["0"]
+build = { command = ["cc", "-O1", "-o", "part", "work.c"], binary = "part" }
+"#;
+
+const WORK: &str = r#"
+#include <stdlib.h>
+volatile long sink;
+int main(int count, char **words) {
+    long times = atol(words[1]);
+    for (long one = 0; one < times; one++)
+        for (long step = 0; step < STEPS; step++) sink += step;
+    return 0;
+}
+"#;
+
+const BUILD: &str = r#"
+[build]
+command = ["cp", "server.sh", "own"]
+binary = "own"
+"#;
+
+/// A repository whose second commit does `steps` for 1000 steps of the part's work, and says so in its server.
+fn repository(place: &Place, steps: u32) {
+    let root = place.path();
+    let git = |arguments: &[&str]| {
+        let author = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "core.hooksPath=/dev/null"];
+        let done = Command::new("git").arg("-C").arg(root).args(author).args(arguments).output().unwrap();
+        assert!(done.status.success(), "{}", told(&done));
+    };
+    std::fs::write(root.join("bench-gate.toml"), format!("{CONFIG}{BUILD}")).unwrap();
+    std::fs::write(root.join("bench-counted.toml"), COUNTED).unwrap();
+    std::fs::write(root.join(".gitignore"), "/target/\n/out/\n").unwrap();
+    git(&["init", "--quiet"]);
+    for (name, steps) in [("base", 1000), ("head", steps)] {
+        place.server("server.sh");
+        let server = std::fs::read_to_string(root.join("server.sh")).unwrap();
+        std::fs::write(root.join("server.sh"), format!("{server}# {name}\n")).unwrap();
+        std::fs::write(root.join("work.c"), WORK.replace("STEPS", &steps.to_string())).unwrap();
+        git(&["add", "."]);
+        git(&["commit", "--quiet", "-m", name]);
+    }
+}
+
+fn counted(record: &Value) -> Vec<(&str, &str, f64)> {
+    let verdicts = record["verdicts"].as_array().unwrap().iter();
+    verdicts
+        .filter(|one| one["stage"] == "counted")
+        .map(|one| {
+            let ratio = one["ratio"].as_f64();
+            let ratio = ratio.unwrap_or_else(|| panic!("{one}"));
+            (one["scenario"].as_str().unwrap(), one["outcome"].as_str().unwrap(), ratio)
+        })
+        .collect()
+}
+
+#[test]
+fn instructions_are_the_same_twice_and_two_percent_more_are_seen() {
+    for (steps, outcome, ratio) in [(1000, "pass", 1.0), (1020, "regression", 1.02), (1008, "pass", 1.008)] {
+        let place = Place::new();
+        repository(&place, steps);
+        let output = place.gate(Path::new("HEAD~1"), Path::new("HEAD"), &["--budget", "10s"]);
+        let record = place.record();
+        let found = counted(&record);
+        assert_eq!(found.len(), 2, "{}", told(&output));
+        let (server, said, same) = found[0];
+        assert_eq!((server, said), ("counted/get-64B", "pass"), "{}", told(&output));
+        assert!((same - 1.0).abs() < 0.001, "{same}");
+        let (part, said, more) = found[1];
+        assert_eq!((part, said), ("counted/part", outcome), "{}", told(&output));
+        assert!((more - ratio).abs() < 0.001, "{more}");
+        if outcome == "regression" && record["outcome"] != "improvement" {
+            assert_eq!(record["outcome"], "regression", "{}", told(&output));
+            assert_eq!(output.status.code(), Some(2));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_counted_is_said() {
+    let place = Place::new();
+    std::fs::write(place.path().join("bench-counted.toml"), COUNTED).unwrap();
+    let output = place.gate(&place.server("one"), &place.server("two"), &["--budget", "10s"]);
+    let record = place.record();
+    assert_eq!(counted(&record).len(), 1, "{}", told(&output));
+    let notes = record["notes"].to_string();
+    assert!(notes.contains("part was not counted: it is built from commits"), "{notes}");
+}

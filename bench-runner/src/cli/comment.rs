@@ -49,7 +49,7 @@ pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
 }
 
 /// A beginning of an id could be that of another commit, and an empty one of any.
-fn full_commit(text: &str) -> Result<String, String> {
+pub(super) fn full_commit(text: &str) -> Result<String, String> {
     let is_full =
         matches!(text.len(), 40 | 64) && text.bytes().all(|one| matches!(one, b'0'..=b'9' | b'a'..=b'f'));
     is_full

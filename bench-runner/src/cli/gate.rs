@@ -9,7 +9,7 @@ use crate::export::canonical;
 use crate::gate::Stored;
 use crate::model::GateOutcome;
 use crate::output::gate as output;
-use crate::scenario::GateDefinition;
+use crate::scenario::{CountedDefinition, GateDefinition};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// What is measured, and how a commit is built [default: <root>/bench-runner/gate.toml, else <root>/bench-gate.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// What callgrind counts beside [default: <root>/bench-runner/counted.toml, else <root>/bench-counted.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    counted: Option<PathBuf>,
     /// Only this scenario of the file; may be given several times
     #[arg(long, value_name = "SCENARIO")]
     only: Vec<String>,
@@ -74,6 +77,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let options = Options {
         root: global.root.clone(),
         definition,
+        counted: read_counted(args.counted.as_deref(), global)?,
         base: args.base,
         head: args.head,
         only: args.only,
@@ -123,6 +127,23 @@ pub(super) fn read_definition(
     })?;
     let definition = GateDefinition::parse(&file.display().to_string(), &text)?;
     Ok((definition, canonical::sha256_hex(text.as_bytes())))
+}
+
+/// What is counted; nothing where no file says so.
+fn read_counted(chosen: Option<&Path>, global: &Global) -> anyhow::Result<Option<CountedDefinition>> {
+    let file = match chosen {
+        Some(file) => file.to_path_buf(),
+        None => {
+            let standard =
+                ["bench-runner/counted.toml", "bench-counted.toml"].map(|name| global.root.join(name));
+            match standard.into_iter().find(|file| file.is_file()) {
+                Some(file) => file,
+                None => return Ok(None),
+            }
+        }
+    };
+    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(Some(CountedDefinition::parse(&file.display().to_string(), &text)?))
 }
 
 /// What a calibration of this machine knows of its noise.

@@ -3,6 +3,7 @@
 //! Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 tool error, 2 regression,
 //! 3 inconclusive, 64 usage.
 
+mod bless;
 mod calibrate;
 mod claims;
 mod clean;
@@ -101,6 +102,7 @@ enum Command {
     Claims(claims::Args),
     Power(power::Args),
     Comment(comment::Args),
+    Bless(bless::Args),
     Report(report::Args),
     Publish(publish::Args),
     Import(import::Args),
@@ -141,6 +143,7 @@ pub fn main() -> ExitCode {
         Command::Claims(args) => claims::execute(args, &global),
         Command::Power(args) => power::execute(args, &global),
         Command::Comment(args) => comment::execute(args, &global),
+        Command::Bless(args) => bless::execute(args, &global),
         Command::Report(args) => report::execute(args, &global),
         Command::Publish(args) => publish::execute(args, &global),
         Command::Import(args) => import::execute(args, &global),

@@ -5,6 +5,7 @@
 //! worse. Words and reasons: `bench-runner/docs/statistics.md`.
 
 mod calibration;
+mod counted;
 mod noise;
 mod power;
 mod rule;
@@ -12,6 +13,7 @@ mod series;
 mod verdicts;
 
 pub use calibration::{noise, rates, share_interval};
+pub use counted::{Counted, counted_verdict, excuse_faster, uncounted_verdict};
 pub use noise::Noise;
 pub use power::{Case, Power, simulate};
 pub use rule::{Confirmed, Judged, Rules, goes_on, judge};

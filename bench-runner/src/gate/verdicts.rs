@@ -136,7 +136,10 @@ pub fn overall(verdicts: &[GateVerdict]) -> (GateOutcome, String) {
     // A server that does not answer is no noise.
     let binds =
         |one: &&GateVerdict| one.class != GateClass::Advisory || one.outcome == GateOutcome::NotMeasured;
-    let binding: Vec<&GateVerdict> = verdicts.iter().filter(binds).collect();
+    // Fewer instructions alone are no better time.
+    let is_news =
+        |one: &&GateVerdict| one.stage != GateStage::Counted || one.outcome != GateOutcome::Improvement;
+    let binding: Vec<&GateVerdict> = verdicts.iter().filter(binds).filter(is_news).collect();
     let of = |wanted: GateOutcome| binding.iter().filter(|one| one.outcome == wanted).count();
     let first = |wanted: GateOutcome| {
         let one = binding.iter().find(|one| one.outcome == wanted);
@@ -156,7 +159,7 @@ pub fn overall(verdicts: &[GateVerdict]) -> (GateOutcome, String) {
             return (outcome, format!("{} of {} {words}: {}", of(outcome), verdicts.len(), first(outcome)));
         }
     }
-    if binding.is_empty() {
+    if binding.iter().all(|one| one.stage == GateStage::Counted) {
         let why = "every series is too noisy here, or there is none".to_owned();
         return (GateOutcome::Inconclusive, why);
     }
@@ -270,6 +273,10 @@ mod tests {
         assert_eq!(of(&[pass.clone(), silent]), GateOutcome::NotMeasured);
         assert_eq!(of(&[noisy]), GateOutcome::Inconclusive);
         assert_eq!(of(&[]), GateOutcome::Inconclusive);
+        let counted = |outcome| GateVerdict { stage: GateStage::Counted, ..with(outcome, GateClass::Gated) };
+        assert_eq!(of(&[counted(GateOutcome::Pass)]), GateOutcome::Inconclusive, "nothing was timed");
+        assert_eq!(of(&[pass.clone(), counted(GateOutcome::Improvement)]), GateOutcome::Pass);
+        assert_eq!(of(&[pass.clone(), counted(GateOutcome::Regression)]), GateOutcome::Regression);
         assert!(overall(&[pass]).1.contains("1 series"));
     }
 }

@@ -76,6 +76,8 @@ pub enum GateStage {
     Screen,
     /// Fresh blocks, which are judged.
     Confirm,
+    /// Instructions, which are the same every time: counted once.
+    Counted,
 }
 
 /// `gate.json`: one gate.
@@ -115,7 +117,7 @@ pub struct Gate {
     pub build_s: f64,
     /// Time spent measuring, s.
     pub measured_s: f64,
-    /// One verdict per scenario and metric, in the order of the gate's file.
+    /// One verdict per scenario and metric, in the order of the gate's file; behind them what was counted.
     pub verdicts: Vec<GateVerdict>,
     /// Scenarios that the budget had no room for, and why.
     pub left_out: Vec<String>,

@@ -37,6 +37,7 @@ pub const METRICS: &[Metric] = &[
     metric("achieved_per_second", "1/s", Higher, false),
     metric("skipped_share", "ratio", Lower, false),
     metric("server_cpu_ns_per_op", "ns", Lower, true),
+    metric("instructions_per_op", "count", Lower, true),
     metric("generator_busy", "ratio", Neutral, false),
     metric("foreign_cpu_cores", "cores", Neutral, false),
     metric("connect_ms", "ms", Lower, false),

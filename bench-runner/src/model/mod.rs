@@ -4,6 +4,7 @@
 //! field is spelled once. Names carry their unit. Raw things (histograms, windows, values per trial) are
 //! stored; a [`Measurement`] is derived from them and can be recomputed.
 
+mod bless;
 mod calibration;
 mod cell;
 mod claim;
@@ -16,6 +17,7 @@ mod source;
 mod trial;
 mod unfinished;
 
+pub use bless::*;
 pub use calibration::*;
 pub use cell::*;
 pub use claim::*;

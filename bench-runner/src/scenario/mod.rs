@@ -5,6 +5,7 @@
 mod cap;
 mod check;
 mod check_section;
+mod counted;
 mod definition;
 mod embedded;
 mod gate;
@@ -17,6 +18,7 @@ mod words;
 
 pub use cap::{Cap, Fill, Overwrite, Trace, TtlChurn, Written};
 pub use check::{Scenario, ScenarioError, known_targets};
+pub use counted::{Component, CountedDefinition, Exchange, ExchangeOperation};
 pub use definition::{Definition, Kind, Only, PerProfile, Start, TargetUse};
 pub use embedded::{Embedded, EmbeddedOperation};
 pub use gate::{BuildRecipe, CalibrationBuild, GATE, GateDefinition, Layouts, TrialRule};

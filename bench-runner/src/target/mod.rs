@@ -24,7 +24,7 @@ mod seccomp;
 mod workdir;
 
 pub use catalogue::Catalogue;
-pub(crate) use command::run as run_program;
+pub(crate) use command::{run as run_program, write_executable};
 pub use definition::*;
 pub(crate) use driver::{DriverStart, RunningDriver, Silence};
 pub use placed::Placed;

@@ -27,7 +27,7 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
     name: PLUGIN_NAME,
 
     getPathsToWatch() {
-      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'claims.json'), path.join(resultsDir, 'calibration', '*.json'), path.join(resultsDir, 'local', 'index.json')];
+      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'claims.json'), path.join(resultsDir, 'blessings.json'), path.join(resultsDir, 'calibration', '*.json'), path.join(resultsDir, 'local', 'index.json')];
     },
 
     async loadContent() {

@@ -2,7 +2,8 @@
 import {createHash} from 'node:crypto';
 import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
-import type {Claims, Index, IndexFile, IndexMachine, IndexRun, Run, ScenarioRecord} from '../../src/generated/records';
+import type {Blessing, Claims, Index, IndexFile, IndexMachine, IndexRun, Run, ScenarioRecord} from '../../src/generated/records';
+import {loadBlessings} from './blessings';
 import {type LoadedCalibration, loadCalibrations} from './calibration';
 import type {Database} from './database';
 import {SAFE_NAME, safe, shown} from './names';
@@ -36,11 +37,13 @@ export interface Results {
   claims?: Claims;
   /** How often the gate errs, by machine. Absent: no calibration is stored. */
   calibrations?: LoadedCalibration[];
+  /** Losses that were accepted, oldest first. Absent: none. */
+  blessings?: Blessing[];
   /** All of it as rows. Absent: the caller of the build made none. */
   database?: Database;
 }
 
-/** Reads `index.json`, `local/index.json`, `claims.json` and `calibration/` below `root`; each may be missing. */
+/** Reads `index.json`, `local/index.json`, `claims.json`, `blessings.json` and `calibration/` below `root`; each may be missing. */
 export function loadResults(root: string, validator: Validator): Results {
   const versions: Results['versions'] = [];
   for (const folder of ['', 'local']) {
@@ -50,7 +53,8 @@ export function loadResults(root: string, validator: Validator): Results {
     versions.push(...loadIndex(root, folder, index, validator));
   }
   const calibrations = loadCalibrations(root, validator);
-  const results: Results = {versions, ...(calibrations.length > 0 ? {calibrations} : {})};
+  const blessings = loadBlessings(root, validator);
+  const results: Results = {versions, ...(calibrations.length > 0 ? {calibrations} : {}), ...(blessings.length > 0 ? {blessings} : {})};
   const judged = path.join(root, 'claims.json');
   if (!existsSync(judged)) return results;
   return {...results, claims: validator.check('claims', shown(root, judged), readFileSync(judged, 'utf8'))};

@@ -6,7 +6,8 @@ import {lineLabel, lookOf} from '../../src/lib/figures';
 import {knees} from '../../src/lib/derived';
 import {partsOf, withCells} from '../../src/lib/parts';
 import {measurement, type PageCell, pageScenario, points, trialValues} from '../../src/lib/record';
-import type {Profile, Spread} from '../../src/generated/records';
+import type {Blessing, Profile, Spread} from '../../src/generated/records';
+import {concerns, drawn, type DrawnBlessing} from './blessings';
 import {chosenByScenario} from './chosen';
 import type {LoadedRun, Results} from './load';
 
@@ -35,6 +36,8 @@ export interface TrendFigure {
   metric: string;
   unit: string;
   series: TrendSeries[];
+  /** Losses of it that were accepted. */
+  blessings: DrawnBlessing[];
 }
 
 export interface Trend {
@@ -46,18 +49,31 @@ export interface Trend {
 const METRICS = ['ops_per_second', 'knee_per_second', 'latency_ns_p99', 'server_cpu_ns_per_op', 'rss_bytes_growth', 'rss_bytes_per_key', 'startup_ms'];
 
 /** One per scenario that any version has, in the order of the newest version. */
-export function trends({versions}: Results): Trend[] {
+export function trends({versions, blessings = []}: Results): Trend[] {
   const found = new Map<string, Trend>();
+  const seen: Seen = {days: new Map(), blessings: new Map(), all: blessings};
   for (const {version, machines} of [...versions].reverse()) {
     for (const {key: machine, runs} of machines) {
-      for (const [key, loaded] of chosenByScenario(runs)) add(found, loaded, version, machine, key);
+      for (const [key, loaded] of chosenByScenario(runs)) add(found, seen, loaded, version, machine, key);
     }
+  }
+  for (const machine of [...found.values()].flatMap(({machines}) => machines)) {
+    const days = seen.days.get(machine) ?? [];
+    for (const figure of machine.figures) figure.blessings = [...(seen.blessings.get(figure) ?? [])].map((blessing) => drawn(blessing, days));
   }
   return [...found.values()];
 }
 
+/** What is known only once all versions were read. */
+interface Seen {
+  all: Blessing[];
+  /** Versions of a machine's trend with the day of their run, oldest first. */
+  days: Map<Trend['machines'][number], {version: string; day: string}[]>;
+  blessings: Map<TrendFigure, Set<Blessing>>;
+}
+
 // Versions come newest first, so that titles are the newest; values and versions are put in front.
-function add(found: Map<string, Trend>, loaded: LoadedRun, version: string, machineKey: string, key: string): void {
+function add(found: Map<string, Trend>, seen: Seen, loaded: LoadedRun, version: string, machineKey: string, key: string): void {
   const stored = loaded.scenarios.find(({scenario}) => scenario.key === key);
   if (!stored) return;
   const record = pageScenario(stored);
@@ -67,6 +83,7 @@ function add(found: Map<string, Trend>, loaded: LoadedRun, version: string, mach
   let machine = trend.machines.find((candidate) => candidate.key === machineKey);
   if (!machine) trend.machines.push((machine = {key: machineKey, title: run.machine.title || machineKey, versions: [], figures: []}));
   machine.versions.unshift(version);
+  seen.days.set(machine, [{version, day: run.started_at.slice(0, 10)}, ...(seen.days.get(machine) ?? [])]);
   const closed = withCells(record, partsOf(record, run).closed);
   const cells = [...headlinePoints(points(closed, run)).flatMap((point) => point.cells), ...knees(record).map(({cell}) => cell)];
   for (const cell of cells) {
@@ -75,7 +92,9 @@ function add(found: Map<string, Trend>, loaded: LoadedRun, version: string, mach
       const value = measurement(cell, metric);
       if (!value) continue;
       let figure = machine.figures.find((candidate) => candidate.label === cell.label && candidate.metric === metric);
-      if (!figure) machine.figures.push((figure = {label: cell.label, metric, unit: value.unit, series: []}));
+      if (!figure) machine.figures.push((figure = {label: cell.label, metric, unit: value.unit, series: [], blessings: []}));
+      const concerned = seen.all.filter((blessing) => concerns(blessing, cell, metric));
+      seen.blessings.set(figure, new Set([...(seen.blessings.get(figure) ?? []), ...concerned]));
       const label = nameOf(cell, loaded);
       let series = figure.series.find((candidate) => candidate.label === label && candidate.revision === record.scenario.revision);
       if (!series) figure.series.push((series = {label, look: lookOf(cell, run), revision: record.scenario.revision, values: []}));

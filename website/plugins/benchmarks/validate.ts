@@ -2,7 +2,7 @@
 import {readFileSync} from 'node:fs';
 import path from 'node:path';
 import Ajv2020, {type ErrorObject, type ValidateFunction} from 'ajv/dist/2020';
-import {type Calibration, type Claims, type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
+import {type Blessings, type Calibration, type Claims, type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
 import {ResultsProblem, parseJson} from './problem';
 
 interface Records {
@@ -11,6 +11,7 @@ interface Records {
   scenario: ScenarioRecord;
   claims: Claims;
   calibration: Calibration;
+  blessings: Blessings;
 }
 type Kind = keyof Records;
 
@@ -38,6 +39,7 @@ export class Validator {
       scenario: compile('scenario'),
       claims: compile('claims'),
       calibration: compile('calibration'),
+      blessings: compile('blessings'),
     };
   }
 
@@ -45,7 +47,7 @@ export class Validator {
   check<K extends Kind>(kind: K, file: string, text: string): Records[K] {
     const stored = parseJson(file, text);
     this.checkVersion(kind, file, stored);
-    const value = kind === 'calibration' ? stored : migrated(stored);
+    const value = kind === 'calibration' || kind === 'blessings' ? stored : migrated(stored);
     const {validate} = this.compiled[kind];
     if (!validate(value)) {
       throw new ResultsProblem(

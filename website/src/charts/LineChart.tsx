@@ -32,12 +32,14 @@ interface Props {
   /** Top of the shared y axis, in the chart's unit. The axis begins at zero, or is logarithmic from `yMin`. */
   yMax: number;
   yMin?: number;
+  /** Values of the axis at which something happened that the text beside the chart tells. */
+  marks?: {x: number; faded: boolean}[];
 }
 
 const HEIGHT = 240;
 const BOX: Box = {left: 44, right: 262, top: 24, bottom: 196};
 
-export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, yUnit, yMax, yMin}: Props): ReactNode {
+export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, yUnit, yMax, yMin, marks = []}: Props): ReactNode {
   const x = scalePoint<number>(xs, [BOX.left + 10, BOX.right - 6]);
   const y = yMin === undefined ? scaleLinear([0, yMax], [BOX.bottom, BOX.top]).nice(5) : scaleLog([yMin, yMax], [BOX.bottom, BOX.top]).nice();
   const ticks = (yMin === undefined ? y.ticks(5) : y.ticks().filter((value) => Number.isInteger(Math.log10(value)))).map((value) => ({
@@ -53,6 +55,9 @@ export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, 
     <Frame id={id} title={title} desc={desc} height={HEIGHT}>
       <YAxis ticks={ticks} box={BOX} unit={yUnit} />
       <XAxis ticks={xs.map((value, index) => ({at: x(value) ?? 0, label: xLabels?.[index] ?? fixed(value, 0)}))} box={BOX} unit={xUnit} />
+      {marks.map(({x: at, faded}, index) => (
+        <line key={index} className={faded ? 'mark faded' : 'mark'} x1={round(x(at) ?? 0)} x2={round(x(at) ?? 0)} y1={BOX.top} y2={BOX.bottom} />
+      ))}
       {[...series].reverse().map(({label, look, points}) => (
         <g key={label} className={`series ${look}`}>
           {trialLines(points).map((trial, index) => (

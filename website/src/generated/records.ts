@@ -91,6 +91,78 @@ export type Axes = {
 };
 
 /**
+ * One loss of one metric of one load.
+ */
+export type Blessing = {
+  /**
+   * Key of the cell.
+   */
+  scenario: string,
+  /**
+   * For people.
+   */
+  label: string,
+  /**
+   * As in [`super::Measurement::metric`].
+   */
+  metric: string,
+  /**
+   * head / base, as the gate found it.
+   */
+  ratio: number,
+  /**
+   * The gate that found it.
+   */
+  gate: string,
+  /**
+   * Name of the machine it was found on.
+   */
+  machine_key: string,
+  /**
+   * The commit that brought it; empty where programs were compared.
+   */
+  commit: string,
+  /**
+   * Number of its pull request. Absent: there was none.
+   */
+  pull?: number,
+  /**
+   * What is gained for the loss.
+   */
+  reason: string,
+  /**
+   * Day, UTC, as 2026-11-30.
+   */
+  blessed_on: string,
+  /**
+   * From this day on it excuses nothing.
+   */
+  expires_on: string,
+};
+
+/**
+ * `results/blessings.json`: every loss that was accepted, oldest first. None is ever taken out: an expired one stays as history.
+ */
+export type Blessings = {
+  /**
+   * Always [`BLESSINGS_SCHEMA`].
+   */
+  schema: string,
+  /**
+   * [`BLESSINGS_SCHEMA_VERSION`].
+   */
+  schema_version: number,
+  /**
+   * Program that wrote it last.
+   */
+  tool: Tool,
+  /**
+   * In order of their dates.
+   */
+  blessings: Array<Blessing>,
+};
+
+/**
  * An executable file.
  */
 export type Build = {
@@ -843,7 +915,7 @@ export type Gate = {
    */
   measured_s: number,
   /**
-   * One verdict per scenario and metric, in the order of the gate's file.
+   * One verdict per scenario and metric, in the order of the gate's file; behind them what was counted.
    */
   verdicts: Array<GateVerdict>,
   /**
@@ -895,7 +967,7 @@ export type GateSide = {
 /**
  * How far a series was taken.
  */
-export type GateStage = "null_control" | "screen" | "confirm";
+export type GateStage = "null_control" | "screen" | "confirm" | "counted";
 
 /**
  * The judgement of one metric of one scenario.

@@ -8,6 +8,7 @@ import Page from '../components/Page';
 import ScrollTable from '../components/ScrollTable';
 import {figure as figureText, scaleFor, word, type Scale} from '../lib/format';
 import {METRIC_WORDS} from '../lib/metrics';
+import Blessings, {marks, told} from './trend/Blessings';
 
 export default function Trend({trend}: {trend: Data}): ReactNode {
   return (
@@ -49,12 +50,14 @@ function TrendChart({id, machine, figure, versions}: {id: string; machine: strin
   return (
     <Chart
       caption={name}
+      below={<Blessings blessings={figure.blessings} />}
       name={`${name} by version on ${machine}`}
       chart={
         <LineChart
           id={`trend-${id}`}
           title={`${name} by version on ${machine}`}
-          desc={`In ${scale.unit || 'units'}: ${figure.series.map(({label, values}) => `${label} ${values.map((value) => `${value.version} ${shown(value, scale)}`).join(', ')}`).join('; ')}.`}
+          desc={`In ${scale.unit || 'units'}: ${figure.series.map(({label, values}) => `${label} ${values.map((value) => `${value.version} ${shown(value, scale)}`).join(', ')}`).join('; ')}.${figure.blessings.map((one) => ` ${told(one)}.`).join('')}`}
+          marks={marks(figure.blessings, versions)}
           series={series}
           xs={versions.map((_, index) => index)}
           xLabels={versions}

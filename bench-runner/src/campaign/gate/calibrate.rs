@@ -106,6 +106,8 @@ pub fn calibrate(
     let mut options = Options {
         root: asked.root.clone(),
         definition,
+        // Its own errors are what is calibrated; a count has none.
+        counted: None,
         base: asked.commit.clone(),
         head: asked.commit.clone(),
         only: Vec::new(),

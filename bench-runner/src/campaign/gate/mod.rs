@@ -5,24 +5,27 @@
 
 mod builds;
 pub mod calibrate;
+mod counted;
 mod rounds;
 
 use super::begin::draw_seed;
 use super::bench::Bench;
 use super::catalogue;
 use crate::environment::{Reader, advice, hypervisor_vendor, machine, system};
-use crate::gate::{Collected, FOREIGN_CORES, Noise, Rules, Stored, block_sd, goes_on, overall, verdicts};
+use crate::gate::{
+    Collected, FOREIGN_CORES, Noise, Rules, Stored, block_sd, excuse_faster, goes_on, overall, verdicts,
+};
 use crate::measure::Lab;
 use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateClass, GateOutcome, GateSide, Profile, Tool};
 use crate::plan;
-use crate::scenario::GateDefinition;
-use crate::target::{self, Catalogue};
+use crate::scenario::{CountedDefinition, GateDefinition};
+use crate::target::{self, Catalogue, Setup};
 use anyhow::{bail, ensure};
 use builds::Programs;
 use jiff::Timestamp;
 use rounds::{Contest, Quartets, Rounds, Stage, add, one_by_one, saturated, shortened};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -43,6 +46,8 @@ pub struct Options {
     pub root: PathBuf,
     /// The gate's file.
     pub definition: GateDefinition,
+    /// What is counted beside; none: nothing.
+    pub counted: Option<CountedDefinition>,
     /// What the change is compared with: a commit or a file.
     pub base: String,
     /// The change.
@@ -120,6 +125,16 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
     }
     let begin = Instant::now();
     let labs = labs(options, [&base, &head], stop)?;
+    let counts = options.counted.as_ref().map_or_else(Vec::new, |counted| {
+        let counting = counted::Counting {
+            root: &options.root,
+            gate: definition,
+            counted,
+            environments: [&options.base_environment, &options.head_environment],
+            sides: [&base, &head],
+        };
+        counting.verdicts(&labs, &mut gate.notes, &mut |text| watch.say(text))
+    });
     let mut rounds = Rounds::new(&labs.all, steps(options, seed)?, seed);
     if !options.only.is_empty() {
         rounds.keep(&options.only.iter().cloned().collect());
@@ -129,6 +144,8 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
     course.measure(&mut gate.notes)?;
     let rules = Rules::default();
     gate.verdicts = verdicts(&course.all, &options.stored, &rules, seed);
+    gate.verdicts.extend(counts);
+    excuse_faster(&mut gate.verdicts);
     gate.measured_s = begin.elapsed().as_secs_f64();
     (gate.outcome, gate.reason) = overall(&gate.verdicts);
     let after = machine(&reader, hypervisor_vendor());
@@ -150,22 +167,28 @@ fn told(side: &Programs) -> GateSide {
     }
 }
 
-fn catalogue_of(options: &Options) -> anyhow::Result<Catalogue> {
-    match &options.definition.targets {
+fn catalogue_of(root: &Path, definition: &GateDefinition) -> anyhow::Result<Catalogue> {
+    match &definition.targets {
         Some(text) => Catalogue::parse("the gate's file", text),
-        None => catalogue::targets(&options.root, std::slice::from_ref(&options.definition.scenario)),
+        None => catalogue::targets(root, std::slice::from_ref(&definition.scenario)),
     }
 }
 
 /// Base in two layouts, head in two layouts, and the folder they work in.
 struct Labs {
     all: Vec<Lab>,
-    _bench: Bench,
+    bench: Bench,
+}
+
+impl Labs {
+    fn setup(&self) -> &Setup {
+        &self.bench.setup
+    }
 }
 
 fn labs(options: &Options, sides: [&Programs; 2], stop: &Arc<AtomicBool>) -> anyhow::Result<Labs> {
     let subject = &options.definition.subject;
-    let catalogue = catalogue_of(options)?;
+    let catalogue = catalogue_of(&options.root, &options.definition)?;
     ensure!(
         catalogue.get(subject).is_some(),
         "the gate's file guards `{subject}`, which no [target] describes"
@@ -180,7 +203,7 @@ fn labs(options: &Options, sides: [&Programs; 2], stop: &Arc<AtomicBool>) -> any
             all.push(Lab::new(catalogue, bench.setup.clone(), Arc::clone(stop)));
         }
     }
-    Ok(Labs { all, _bench: bench })
+    Ok(Labs { all, bench })
 }
 
 /// The processes of one trial.

@@ -79,6 +79,7 @@ pub(super) fn why(verdict: &GateVerdict) -> String {
     match verdict.stage {
         GateStage::NullControl => parts.push("base moved against itself".to_owned()),
         GateStage::Screen => parts.push("only screened".to_owned()),
+        GateStage::Counted => parts.push("counted".to_owned()),
         GateStage::Confirm => {}
     }
     match verdict.blocks.len() {

@@ -1,7 +1,7 @@
 //! When does an entry end? On its first access after its time (lazy), or by the sweep of a timer (active).
 //!
-//! The sweep goes from shard to shard. Each shard knows a time before which none of its entries ends, so shards
-//! without work cost one comparison. A round goes on while at least a tenth of the entries it looks at have
+//! The sweep goes from shard to shard. The store and each shard know a time before which none of their entries ends, so a
+//! store or a shard without work costs one comparison. A round goes on while at least a tenth of the entries it looks at have
 //! ended, within its budget of time; otherwise it stops after a thirty-second of the shards. So at ten rounds a
 //! second an ended entry stays for a few seconds at most while the budget suffices, and what has ended and is not
 //! yet removed stays near a tenth of the entries that expire. (The rule of going on while the yield is high is
@@ -134,11 +134,23 @@ impl Store {
     }
 
     pub(crate) fn expire_cycle(&self, budget: Duration) -> u64 {
-        let start = Instant::now();
         let now_ms = self.now_ms();
+        if self.common.earliest_expiry.load(Relaxed) > now_ms {
+            return 0;
+        }
+        // What is set from here on is noted anew. Whoever set an expiry before did so under a lock that is taken below.
+        self.common.earliest_expiry.swap(u64::MAX, Relaxed);
+        let (removed, earliest) = self.sweep_shards(budget, now_ms);
+        self.common.earliest_expiry.fetch_min(earliest, Relaxed);
+        removed
+    }
+
+    /// Entries removed, and a time before which none that is left ends.
+    fn sweep_shards(&self, budget: Duration, now_ms: u64) -> (u64, u64) {
+        let start = Instant::now();
         let count = self.shard_count();
         let enough = count.div_ceil(32);
-        let (mut removed, mut looked_at, mut swept) = (0, 0, 0);
+        let (mut removed, mut looked_at, mut swept, mut earliest) = (0, 0, 0, u64::MAX);
         for _ in 0..count {
             let index = self.sweeping.load(Relaxed) as usize & (count - 1);
             let mut is_done = false;
@@ -146,9 +158,13 @@ impl Store {
                 // The lock is released between strides, so that a long shard does not hold up its readers.
                 let mut shard = self.lock(index);
                 if shard.earliest_expiry > now_ms {
+                    earliest = earliest.min(shard.earliest_expiry);
                     break;
                 }
                 let stride = self.sweep_on(&mut shard, now_ms);
+                if stride.is_done {
+                    earliest = earliest.min(shard.earliest_expiry);
+                }
                 drop(shard);
                 removed += stride.removed;
                 looked_at += stride.looked_at;
@@ -159,15 +175,15 @@ impl Store {
                     if is_done {
                         self.sweeping.fetch_add(1, Relaxed);
                     }
-                    return removed;
+                    return (removed, now_ms);
                 }
             }
             self.sweeping.fetch_add(1, Relaxed);
             if swept >= enough && removed * 10 < looked_at {
-                break;
+                return (removed, now_ms);
             }
         }
-        removed
+        (removed, earliest)
     }
 
     /// Looks at the next entries of `shard`, by tag, so that growth in between does not hide any.

@@ -3,6 +3,9 @@
 //! Each call that may need memory first reserves it from the common budget. When that fails it returns a
 //! [`Shortage`] and has changed nothing; the store makes room and calls again (`store.rs`).
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::budget::Budget;
 use super::entry::{AllocationFailed, Block, needed_len};
 use super::order::{CommonOrder, ShardOrder};
@@ -14,6 +17,8 @@ use crate::error::Error;
 pub(super) struct Common {
     pub(super) budget: Budget,
     pub(super) order: CommonOrder,
+    /// No entry of the store expires before this Unix millisecond: a cycle without work looks at nothing else.
+    pub(super) earliest_expiry: AtomicU64,
 }
 
 /// Memory is missing.
@@ -249,7 +254,7 @@ impl Shard {
                     block.set_expiry(unix_ms);
                 }
                 self.table.mark_expiry(at, with_expiry);
-                self.note_expiry(new.expiry);
+                self.note_expiry(common, new.expiry);
                 self.touch(common, at);
                 return Ok(());
             }
@@ -259,7 +264,7 @@ impl Shard {
                 .inspect_err(|_| drop(self.table.remove(at)))?;
             self.bytes += block.cost();
             self.table.replace_block(at, block, with_expiry);
-            self.note_expiry(new.expiry);
+            self.note_expiry(common, new.expiry);
             self.touch(common, at);
             return Ok(());
         }
@@ -275,12 +280,15 @@ impl Shard {
         if let Err(at) = self.table.find(tag, block.key()) {
             self.table.insert(at, Slot::new(tag, block, expiry.is_some(), stamp));
         }
-        self.note_expiry(expiry);
+        self.note_expiry(common, expiry);
     }
 
-    fn note_expiry(&mut self, expiry: Option<u64>) {
+    fn note_expiry(&mut self, common: &Common, expiry: Option<u64>) {
         if let Some(unix_ms) = expiry {
-            self.earliest_expiry = self.earliest_expiry.min(unix_ms);
+            if unix_ms < self.earliest_expiry {
+                self.earliest_expiry = unix_ms;
+                common.earliest_expiry.fetch_min(unix_ms, Relaxed);
+            }
             self.sweep.earliest = self.sweep.earliest.min(unix_ms);
         }
     }
@@ -337,7 +345,7 @@ impl Shard {
             self.settle(common, &reserved);
             done?;
         }
-        self.note_expiry(expiry);
+        self.note_expiry(common, expiry);
         Ok(())
     }
 

@@ -84,7 +84,11 @@ impl Store {
         let base = base_bytes(count);
         Ok(Self {
             shards,
-            common: Common { budget: Budget::new(cap_bytes, base), order: CommonOrder::new() },
+            common: Common {
+                budget: Budget::new(cap_bytes, base),
+                order: CommonOrder::new(),
+                earliest_expiry: AtomicU64::new(u64::MAX),
+            },
             hasher: SeedableRandomState::with_seed(seed, shared),
             clock,
             policy: AtomicU8::new(policy as u8),

@@ -20,13 +20,16 @@ interface Props {
   chart: ReactNode;
   /** Absent where the page shows the same figures in a table of its own. */
   table?: ChartTable;
+  /** What is said right beneath the chart. */
+  below?: ReactNode;
 }
 
-export default function Chart({caption, name, chart, table}: Props): ReactNode {
+export default function Chart({caption, name, chart, table, below}: Props): ReactNode {
   return (
     <figure className={styles.figure}>
       <figcaption className={styles.caption}>{caption}</figcaption>
       {chart}
+      {below}
       {table ? <Folded table={table} name={name} /> : null}
     </figure>
   );

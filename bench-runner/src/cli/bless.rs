@@ -1,0 +1,106 @@
+//! `bench-runner bless`: a loss that is wanted is written down, with its reason and its end.
+
+use super::{EXIT_FINE, EXIT_TOOL_ERROR, EXIT_USAGE, Format, Global, stdout};
+use crate::export::blessings::{BlessError, DAYS_MAX, Wanted, bless, file, load};
+use crate::export::gate_artifact::read_gate;
+use crate::model::Blessing;
+use crate::output::{escape, table};
+use anyhow::anyhow;
+use jiff::Zoned;
+use std::path::PathBuf;
+
+/// Write down a loss that is accepted, with its reason; without an artifact: list what was
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  bench-runner bless target/bench-gate/gate.json --reason \"every SET is logged now\"
+  bench-runner bless artifact.zip --head-commit \"$HEAD_SHA\" --pull 7 --reason \"…\" --days 30
+  bench-runner bless
+
+Each series that the gate called a regression becomes a dated line of results/blessings.json. The trends on the site draw it
+until it expires; then the loss stands there as a loss again. Nothing else is loosened by it.")]
+pub(super) struct Args {
+    /// gate.json, a folder or an archive that holds it
+    #[arg(value_name = "ARTIFACT", requires = "reason")]
+    artifact: Option<PathBuf>,
+    /// What is gained for the loss: one line
+    #[arg(long, value_name = "TEXT", requires = "artifact")]
+    reason: Option<String>,
+    /// Full id of the commit that the gate must be of
+    #[arg(long, value_name = "SHA", value_parser = super::comment::full_commit)]
+    head_commit: Option<String>,
+    /// Number of the pull request
+    #[arg(long, value_name = "N")]
+    pull: Option<u32>,
+    /// How long it holds, days
+    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u16).range(1..=i64::from(DAYS_MAX)))]
+    days: u16,
+    /// Folder of the records [default: <root>/results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+}
+
+/// Carries it out; the exit code is in [`super`]'s list.
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let results = args.results.unwrap_or_else(|| global.root.join("results"));
+    let today = Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC).date();
+    let (Some(artifact), Some(reason)) = (args.artifact, args.reason) else {
+        stdout::put(&listed(&load(&results)?, &today.to_string(), global.format)?)?;
+        return Ok(EXIT_FINE);
+    };
+    let gate = read_gate(&artifact, args.head_commit.as_deref())
+        .map_err(|error| anyhow!("the artifact is refused: {}", escape::terminal(&error.to_string())))?;
+    match bless(&results, &gate, &Wanted { reason, pull: args.pull, today, days: args.days }) {
+        Ok(new) => {
+            if !global.quiet {
+                eprintln!("{}", told(&new, &file(&results)));
+            }
+            Ok(EXIT_FINE)
+        }
+        Err(error) => {
+            eprintln!("bench-runner: {}", escape::terminal(&error.to_string()));
+            Ok(match error {
+                BlessError::NoReason | BlessError::Reason | BlessError::Days => EXIT_USAGE,
+                _ => EXIT_TOOL_ERROR,
+            })
+        }
+    }
+}
+
+fn told(new: &[Blessing], path: &std::path::Path) -> String {
+    match new {
+        [] => format!("blessed before: {} has every loss of this gate", path.display()),
+        [first, ..] => format!(
+            "{} {} written to {}, until {}",
+            new.len(),
+            if new.len() == 1 { "loss" } else { "losses" },
+            path.display(),
+            first.expires_on
+        ),
+    }
+}
+
+fn listed(all: &[Blessing], today: &str, format: Format) -> anyhow::Result<String> {
+    if format == Format::Json {
+        return Ok(serde_json::to_string_pretty(all)? + "\n");
+    }
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .map(|one| {
+            let until = if one.holds_on(today) { "until" } else { "expired" };
+            vec![
+                one.blessed_on.clone(),
+                format!("{until} {}", one.expires_on),
+                escape::name(&one.label),
+                escape::name(&one.metric),
+                format!("{:+.1} %", (one.ratio - 1.0) * 100.0),
+                escape::name(&one.reason),
+            ]
+        })
+        .collect();
+    let head = ["blessed", "holds", "scenario", "metric", "change", "reason"];
+    Ok(match format {
+        _ if rows.is_empty() => "Nothing was blessed yet.\n".to_owned(),
+        Format::Markdown => table::markdown(&head, &[4], &rows),
+        _ => format!("{}\n", table::human(&head, &[4], &rows)),
+    })
+}
