@@ -149,11 +149,11 @@ fn run_recipe(checkout: &Path, folder: &Path, recipe: &BuildRecipe, name: &str) 
     let [program, arguments @ ..] = recipe.command.as_slice() else { bail!("the build has no command") };
     let mut command = Command::new(fill(program));
     command.args(arguments.iter().map(|one| fill(one))).current_dir(checkout).stdin(Stdio::null());
+    // What stands outside would put the program somewhere else.
+    command.env_remove("CARGO_TARGET_DIR");
     command.envs(recipe.environment.iter().map(|(key, value)| (key, fill(value))));
     if recipe.layouts == Layouts::Cargo {
         command.env("RUSTC_WORKSPACE_WRAPPER", layout_wrapper(folder, name)?);
-        // What stands outside would put the program somewhere else.
-        command.env_remove("CARGO_TARGET_DIR");
     }
     let output = command.output().with_context(|| format!("running {program}"))?;
     if !output.status.success() {
