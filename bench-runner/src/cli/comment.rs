@@ -3,6 +3,7 @@
 //! It runs where comments may be written, on what a stranger's change may have made: the artifact is data, and what it
 //! may be is said in [`crate::export::gate_artifact`].
 
+use super::gate::{calibration_of, read_definition};
 use super::{EXIT_FINE, Global, stdout};
 use crate::export::gate_artifact::read_gate;
 use crate::output::{escape, gate};
@@ -27,7 +28,7 @@ pub(super) struct Args {
     /// Full id of the commit that the gate must be of
     #[arg(long, value_name = "SHA", value_parser = full_commit)]
     head_commit: Option<String>,
-    /// A sentence on how often the gate errs, from its calibration
+    /// A sentence on how often the gate errs [default: from results/calibration of the machine that measured]
     #[arg(long, value_name = "TEXT")]
     quote: Option<String>,
     /// File to write the comment to, instead of stdout
@@ -36,16 +37,26 @@ pub(super) struct Args {
 }
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     // What is wrong may quote what is wrong: one line, and nothing in it drives the terminal.
     let gate = read_gate(&args.artifact, args.head_commit.as_deref())
         .map_err(|error| anyhow!("the artifact is refused: {}", escape::terminal(&error.to_string())))?;
-    let text = gate::markdown(&gate, args.quote.as_deref());
+    let quote = match args.quote {
+        Some(given) => Some(given),
+        None => calibrated(global, &gate.machine_key),
+    };
+    let text = gate::markdown(&gate, quote.as_deref());
     match args.out {
         None => stdout::put(&text)?,
         Some(path) => std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?,
     }
     Ok(EXIT_FINE)
+}
+
+/// What this checkout knows of the gate on the machine that an artifact names. A comment without it is better than none.
+fn calibrated(global: &Global, machine_key: &str) -> Option<String> {
+    let (_, gate_sha256) = read_definition(None, global).ok()?;
+    gate::quote(&calibration_of(global, machine_key, &gate_sha256).ok()??)
 }
 
 /// A beginning of an id could be that of another commit, and an empty one of any.

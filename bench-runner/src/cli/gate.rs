@@ -6,8 +6,7 @@ use super::{EXIT_FINE, EXIT_INCONCLUSIVE, EXIT_REGRESSION, EXIT_USAGE, Format, G
 use crate::campaign::catalogue;
 use crate::campaign::gate::{Options, Watch, calibrate, run};
 use crate::export::canonical;
-use crate::gate::Stored;
-use crate::model::GateOutcome;
+use crate::model::{Calibration, GateOutcome};
 use crate::output::gate as output;
 use crate::scenario::{CountedDefinition, GateDefinition};
 use anyhow::Context as _;
@@ -74,6 +73,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
     }
+    let calibration = calibration_of(global, &catalogue::this_machine(&global.root)?.0, &gate_sha256)?;
     let options = Options {
         root: global.root.clone(),
         definition,
@@ -86,16 +86,18 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         budget: args.budget,
         seed: args.seed,
         measure_identical: args.measure_identical,
-        stored: stored_noise(global, &gate_sha256)?,
+        stored: calibration.as_ref().map(calibrate::noise_of).unwrap_or_default(),
         command: super::run::command_line(),
     };
     let gate = run(&options, &stop, &mut Told { quiet: global.quiet })?;
+    let quote = calibration.as_ref().and_then(output::quote);
     if let Some(folder) = &args.out {
-        write(folder, &gate).with_context(|| format!("writing into {}", folder.display()))?;
+        write(folder, &gate, quote.as_deref())
+            .with_context(|| format!("writing into {}", folder.display()))?;
     }
     put(&match global.format {
         Format::Human => output::human(&gate),
-        Format::Markdown => output::markdown(&gate, None),
+        Format::Markdown => output::markdown(&gate, quote.as_deref()),
         Format::Json => output::json(&gate)?,
     })?;
     Ok(match gate.outcome {
@@ -105,11 +107,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     })
 }
 
-fn write(folder: &Path, gate: &crate::model::Gate) -> anyhow::Result<()> {
+fn write(folder: &Path, gate: &crate::model::Gate, quote: Option<&str>) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("gate.json"), output::json(gate)?)?;
     std::fs::write(folder.join("junit.xml"), output::junit(gate))?;
-    std::fs::write(folder.join("comment.md"), output::markdown(gate, None))?;
+    std::fs::write(folder.join("comment.md"), output::markdown(gate, quote))?;
     Ok(())
 }
 
@@ -146,11 +148,13 @@ fn read_counted(chosen: Option<&Path>, global: &Global) -> anyhow::Result<Option
     Ok(Some(CountedDefinition::parse(&file.display().to_string(), &text)?))
 }
 
-/// What a calibration of this machine knows of its noise.
-fn stored_noise(global: &Global, gate_sha256: &str) -> anyhow::Result<Stored> {
-    let (machine_key, _) = catalogue::this_machine(&global.root)?;
-    let found = calibrate::stored(&global.root.join("results"), &machine_key, gate_sha256)?;
-    Ok(found.as_ref().map(calibrate::noise_of).unwrap_or_default())
+/// What is known of the gate on a machine, for this gate's file.
+pub(super) fn calibration_of(
+    global: &Global,
+    machine_key: &str,
+    gate_sha256: &str,
+) -> anyhow::Result<Option<Calibration>> {
+    calibrate::stored(&global.root.join("results"), machine_key, gate_sha256)
 }
 
 fn standard(root: &Path) -> PathBuf {

@@ -62,6 +62,10 @@ pub struct Calibrating {
 /// # Errors
 /// There is one, and it cannot be read.
 pub fn stored(results: &Path, machine_key: &str, gate_sha256: &str) -> anyhow::Result<Option<Calibration>> {
+    // The name may be somebody else's: it is that of a file, and of none elsewhere.
+    if !is_key(machine_key) {
+        return Ok(None);
+    }
     let path = file(results, machine_key);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -72,6 +76,12 @@ pub fn stored(results: &Path, machine_key: &str, gate_sha256: &str) -> anyhow::R
         serde_json::from_str(&text).with_context(|| format!("{} is no calibration", path.display()))?;
     Ok((found.schema_version == CALIBRATION_SCHEMA_VERSION && found.gate_sha256 == gate_sha256)
         .then_some(found))
+}
+
+/// Whether a machine can have such a name.
+fn is_key(name: &str) -> bool {
+    let plain = |one: u8| one.is_ascii_alphanumeric() || matches!(one, b'-' | b'_' | b'.');
+    !name.starts_with('.') && !name.is_empty() && name.len() <= 100 && name.bytes().all(plain)
 }
 
 /// Its noise, as the gate takes it.
@@ -220,4 +230,21 @@ fn write(path: &Path, calibration: &Calibration) -> anyhow::Result<()> {
     let folder = path.parent().context("a file has a folder")?;
     std::fs::create_dir_all(folder).with_context(told)?;
     replace_file(path, canonical::to_text(calibration)?.as_bytes()).with_context(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_leads_elsewhere_has_no_calibration() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(FOLDER)).unwrap();
+        std::fs::write(folder.path().join("secret.json"), "{").unwrap();
+        std::fs::write(folder.path().join(FOLDER).join("mine.json"), "{").unwrap();
+        for name in ["../secret", "", ".mine", "a/b", "a\0b", "mine\n"] {
+            assert!(stored(folder.path(), name, "").unwrap().is_none(), "{name:?}");
+        }
+        assert!(stored(folder.path(), "mine", "").is_err(), "it is there, and no calibration");
+    }
 }

@@ -10,6 +10,7 @@ mod human;
 mod json;
 mod junit;
 mod markdown;
+mod quote;
 mod rows;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -19,6 +20,7 @@ pub use human::human;
 pub use json::json;
 pub use junit::junit;
 pub use markdown::{COMMENT_LIMIT_BYTES, MARKER, markdown};
+pub use quote::quote;
 
 #[cfg(test)]
 mod hostile_test;

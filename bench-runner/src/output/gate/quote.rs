@@ -1,0 +1,80 @@
+//! How often does the gate err? A calibration in one sentence, for those who read a verdict.
+
+use crate::model::{Calibration, InjectedAs};
+
+/// `on kvm-epyc-genoa-2, of gates of which the truth was known: nothing changed, 0 of 40 said regression (95 % interval 0–9 %); …`.
+/// None where no gate was carried out yet.
+#[must_use]
+pub fn quote(calibration: &Calibration) -> Option<String> {
+    let parts: Vec<String> = calibration
+        .rates
+        .iter()
+        .map(|rate| {
+            let injected = match rate.injected_as {
+                None => "nothing changed".to_owned(),
+                Some(InjectedAs::Spin) => format!("{:+} % as work", rate.injected_percent),
+                Some(InjectedAs::Sleep) => format!("{:+} % as sleep", rate.injected_percent),
+            };
+            let [low, high] = [rate.rate_low, rate.rate_high].map(|share| (share * 100.0).round());
+            format!(
+                "{injected}, {} of {} said regression (95 % interval {low}–{high} %)",
+                rate.regression, rate.gates
+            )
+        })
+        .collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "on {}, of gates of which the truth was known: {}.",
+            calibration.machine_key,
+            parts.join("; ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::rates;
+    use crate::model::{CalibrationGate, GateOutcome, Tool};
+
+    fn gate(percent: f64, injected_as: Option<InjectedAs>, outcome: GateOutcome) -> CalibrationGate {
+        CalibrationGate {
+            id: String::new(),
+            started_at: String::new(),
+            seed: 1,
+            injected_percent: percent,
+            injected_as,
+            outcome,
+            reason: String::new(),
+            measured_s: 1.0,
+            series: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_rate_is_quoted_with_its_counts_and_interval() {
+        let gates = vec![
+            gate(0.0, None, GateOutcome::Pass),
+            gate(0.0, None, GateOutcome::Pass),
+            gate(5.0, Some(InjectedAs::Sleep), GateOutcome::Regression),
+        ];
+        let mut calibration = Calibration {
+            schema: String::new(),
+            schema_version: 1,
+            tool: Tool::this(),
+            machine_key: "here".to_owned(),
+            machine: super::super::testing::gate().machine,
+            gate_sha256: String::new(),
+            noise: Vec::new(),
+            rates: rates(&gates),
+            gates,
+        };
+        assert_eq!(
+            quote(&calibration).unwrap(),
+            "on here, of gates of which the truth was known: nothing changed, 0 of 2 said regression (95 % interval 0–84 %); \
+             +5 % as sleep, 1 of 1 said regression (95 % interval 3–100 %)."
+        );
+        calibration.rates.clear();
+        assert_eq!(quote(&calibration), None);
+    }
+}
