@@ -58,7 +58,7 @@ components: ## Run the criterion benchmarks of the codec and the memory store
 test: setup fmt-check clippy build test-rust test-scripts test-python test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
 	@echo "make test: all parts passed"
 
-.PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository calibrate rehearse machine-check propose
+.PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository valgrind calibrate rehearse machine-check propose
 .PHONY: fmt-check clippy deny actionlint zizmor lint-tools test-scripts image-push image-index
 fmt-check:
 	@cargo fmt --all --check
@@ -182,6 +182,9 @@ image-index: ## Hosted CI only: make one index of the pushed digests
 
 toolchain: ## Hosted CI only: bring the hosted machine's Rust up to date
 	@rustup toolchain install stable --profile minimal --component clippy,rustfmt && rustup default stable
+
+valgrind: ## Hosted CI only: install valgrind, with which the gate counts instructions
+	@command -v valgrind >/dev/null || { sudo apt-get update -qq && sudo apt-get install -yqq --no-install-recommends valgrind; }
 
 clean: ## Remove what was built (results/ stays)
 	@rm -rf $(TARGET_DIR) website/build website/.docusaurus docker/build

@@ -247,8 +247,8 @@ pub(crate) fn version_key(version: &str) -> (Vec<u64>, bool, String) {
     (numbers, pre.is_empty(), pre.to_owned())
 }
 
-/// Names become folders: nothing that could lead out of `results/`.
-fn ensure_plain(name: &str) -> anyhow::Result<()> {
+/// Names become files and folders: nothing that could lead out of `results/`.
+pub(crate) fn ensure_plain(name: &str) -> anyhow::Result<()> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     if name.is_empty() || name.starts_with('.') || !name.bytes().all(plain) {
         bail!(

@@ -6,7 +6,7 @@ use super::gate::BuildRecipe;
 use super::strict;
 use serde::Deserialize;
 
-/// Requests of one kind at most: under callgrind a server is fifty times slower.
+/// Requests of one kind at most, and keys.
 const REQUESTS_MAX: u32 = 1_000_000;
 /// A value of an exchange at most, bytes.
 const VALUE_BYTES_MAX: u32 = 1 << 20;

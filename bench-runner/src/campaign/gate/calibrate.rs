@@ -2,7 +2,7 @@
 //! done is kept, and the next time goes on behind it.
 
 use super::{Collected, Course, Options, Rounds, Watch, builds, catalogue, draw_seed, fit, labs, run, steps};
-use crate::export::{canonical, replace_file};
+use crate::export::{canonical, ensure_plain, replace_file};
 use crate::gate::{Rules, Stored, noise, rates};
 use crate::model::{
     CALIBRATION_SCHEMA, CALIBRATION_SCHEMA_VERSION, Calibration, CalibrationGate, CalibrationSeries, Gate,
@@ -63,7 +63,7 @@ pub struct Calibrating {
 /// There is one, and it cannot be read.
 pub fn stored(results: &Path, machine_key: &str, gate_sha256: &str) -> anyhow::Result<Option<Calibration>> {
     // The name may be somebody else's: it is that of a file, and of none elsewhere.
-    if !is_key(machine_key) {
+    if ensure_plain(machine_key).is_err() {
         return Ok(None);
     }
     let path = file(results, machine_key);
@@ -76,12 +76,6 @@ pub fn stored(results: &Path, machine_key: &str, gate_sha256: &str) -> anyhow::R
         serde_json::from_str(&text).with_context(|| format!("{} is no calibration", path.display()))?;
     Ok((found.schema_version == CALIBRATION_SCHEMA_VERSION && found.gate_sha256 == gate_sha256)
         .then_some(found))
-}
-
-/// Whether a machine can have such a name.
-fn is_key(name: &str) -> bool {
-    let plain = |one: u8| one.is_ascii_alphanumeric() || matches!(one, b'-' | b'_' | b'.');
-    !name.starts_with('.') && !name.is_empty() && name.len() <= 100 && name.bytes().all(plain)
 }
 
 /// Its noise, as the gate takes it.

@@ -2,12 +2,12 @@
 //! same every time, so that one percent is seen which no clock shows.
 
 use super::builds::{self, Programs};
-use super::{Labs, catalogue_of};
 use crate::gate::{Counted, counted_verdict, uncounted_verdict};
 use crate::load::client::{Address, Answered, Client};
+use crate::measure::Lab;
 use crate::model::GateVerdict;
-use crate::scenario::{Component, CountedDefinition, Exchange, ExchangeOperation, GateDefinition};
-use crate::target::{Setup, Start, run_program, start, write_executable};
+use crate::scenario::{Component, CountedDefinition, Exchange, ExchangeOperation};
+use crate::target::{Start, run_program, start, write_executable};
 use anyhow::{Context as _, anyhow, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,22 +20,18 @@ const REPLY_WITHIN: Duration = Duration::from_secs(20);
 /// What is counted of which sides.
 pub(super) struct Counting<'a> {
     pub(super) root: &'a Path,
-    pub(super) gate: &'a GateDefinition,
+    /// Key of the target that is guarded.
+    pub(super) subject: &'a str,
     pub(super) counted: &'a CountedDefinition,
-    /// Environment variables of base's server, and of head's.
-    pub(super) environments: [&'a [(String, String)]; 2],
     pub(super) sides: [&'a Programs; 2],
+    /// Where the server is started: of base, and of head.
+    pub(super) labs: [&'a Lab; 2],
 }
 
 impl Counting<'_> {
     /// A verdict for each exchange and component. What cannot be counted at all here is told in `notes`; what could be counted
     /// of the others and not of this change has a verdict that says so.
-    pub(super) fn verdicts(
-        &self,
-        labs: &Labs,
-        notes: &mut Vec<String>,
-        tell: &mut dyn FnMut(&str),
-    ) -> Vec<GateVerdict> {
+    pub(super) fn verdicts(&self, notes: &mut Vec<String>, tell: &mut dyn FnMut(&str)) -> Vec<GateVerdict> {
         if let Err(error) = run_program("valgrind", &["--version"], Duration::from_secs(10)) {
             notes.push(format!("Instructions are not counted: valgrind cannot be run ({error})."));
             return Vec::new();
@@ -45,7 +41,7 @@ impl Counting<'_> {
         for exchange in &self.counted.exchanges {
             let (key, label) = names(exchange);
             tell(&format!("counting instructions: {label}"));
-            let [base, head] = [0, 1].map(|side| self.exchange(labs.setup(), side, exchange));
+            let [base, head] = [0, 1].map(|side| self.exchange(side, exchange));
             all.push(told(key, label, base, head, limit));
         }
         for component in &self.counted.components {
@@ -64,17 +60,17 @@ impl Counting<'_> {
     }
 
     /// Instructions of a request: those of all requests and of what stands around them, less those of what stands around them.
-    fn exchange(&self, setup: &Setup, side: usize, exchange: &Exchange) -> anyhow::Result<f64> {
-        let [all, around] =
-            [exchange.requests, 0].map(|requests| self.server(setup, side, exchange, requests));
+    fn exchange(&self, side: usize, exchange: &Exchange) -> anyhow::Result<f64> {
+        let [all, around] = [exchange.requests, 0].map(|requests| self.server(side, exchange, requests));
         let (all, around) = (all?, around?);
         ensure!(all > around, "{} requests took no more instructions than none", exchange.requests);
         Ok((all - around) as f64 / f64::from(exchange.requests))
     }
 
     /// Instructions of a server from its start to its end.
-    fn server(&self, setup: &Setup, side: usize, exchange: &Exchange, requests: u32) -> anyhow::Result<u64> {
-        let folder = tempfile::tempdir_in(&setup.work_dir)?;
+    fn server(&self, side: usize, exchange: &Exchange, requests: u32) -> anyhow::Result<u64> {
+        let lab = self.labs[side];
+        let folder = tempfile::tempdir_in(&lab.setup().work_dir)?;
         let wrapper = folder.path().join("counted");
         let program = &self.sides[side].layouts[0];
         // A program may be a script that becomes another one, which has the same number.
@@ -84,11 +80,9 @@ impl Counting<'_> {
             quoted(program)?
         );
         write_executable(&wrapper, text.as_bytes())?;
-        let mut catalogue = catalogue_of(self.root, self.gate)?;
-        catalogue.add_environment(&self.gate.subject, self.environments[side]);
-        let definition = catalogue.get(&self.gate.subject).context("the subject is a target")?;
-        let target =
-            start(&Start::native(definition, Some(&wrapper), setup)).map_err(|reason| anyhow!("{reason}"))?;
+        let definition = lab.catalogue().get(self.subject).context("the subject is a target")?;
+        let target = start(&Start::native(definition, Some(&wrapper), lab.setup()))
+            .map_err(|reason| anyhow!("{reason}"))?;
         let counts = folder.path().join(format!("counts.{}", target.pid));
         let asked = ask(&target.address, exchange, requests, definition.role.keeps_nothing());
         target.stop();

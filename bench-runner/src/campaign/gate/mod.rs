@@ -19,13 +19,13 @@ use crate::measure::Lab;
 use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateClass, GateOutcome, GateSide, Profile, Tool};
 use crate::plan;
 use crate::scenario::{CountedDefinition, GateDefinition};
-use crate::target::{self, Catalogue, Setup};
+use crate::target::{self, Catalogue};
 use anyhow::{bail, ensure};
 use builds::Programs;
 use jiff::Timestamp;
 use rounds::{Contest, Quartets, Rounds, Stage, add, one_by_one, saturated, shortened};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -128,12 +128,12 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
     let counts = options.counted.as_ref().map_or_else(Vec::new, |counted| {
         let counting = counted::Counting {
             root: &options.root,
-            gate: definition,
+            subject: &definition.subject,
             counted,
-            environments: [&options.base_environment, &options.head_environment],
             sides: [&base, &head],
+            labs: [&labs.all[0], &labs.all[2]],
         };
-        counting.verdicts(&labs, &mut gate.notes, &mut |text| watch.say(text))
+        counting.verdicts(&mut gate.notes, &mut |text| watch.say(text))
     });
     let mut rounds = Rounds::new(&labs.all, steps(options, seed)?, seed);
     if !options.only.is_empty() {
@@ -167,28 +167,22 @@ fn told(side: &Programs) -> GateSide {
     }
 }
 
-fn catalogue_of(root: &Path, definition: &GateDefinition) -> anyhow::Result<Catalogue> {
-    match &definition.targets {
+fn catalogue_of(options: &Options) -> anyhow::Result<Catalogue> {
+    match &options.definition.targets {
         Some(text) => Catalogue::parse("the gate's file", text),
-        None => catalogue::targets(root, std::slice::from_ref(&definition.scenario)),
+        None => catalogue::targets(&options.root, std::slice::from_ref(&options.definition.scenario)),
     }
 }
 
 /// Base in two layouts, head in two layouts, and the folder they work in.
 struct Labs {
     all: Vec<Lab>,
-    bench: Bench,
-}
-
-impl Labs {
-    fn setup(&self) -> &Setup {
-        &self.bench.setup
-    }
+    _bench: Bench,
 }
 
 fn labs(options: &Options, sides: [&Programs; 2], stop: &Arc<AtomicBool>) -> anyhow::Result<Labs> {
     let subject = &options.definition.subject;
-    let catalogue = catalogue_of(&options.root, &options.definition)?;
+    let catalogue = catalogue_of(options)?;
     ensure!(
         catalogue.get(subject).is_some(),
         "the gate's file guards `{subject}`, which no [target] describes"
@@ -203,7 +197,7 @@ fn labs(options: &Options, sides: [&Programs; 2], stop: &Arc<AtomicBool>) -> any
             all.push(Lab::new(catalogue, bench.setup.clone(), Arc::clone(stop)));
         }
     }
-    Ok(Labs { all, bench })
+    Ok(Labs { all, _bench: bench })
 }
 
 /// The processes of one trial.

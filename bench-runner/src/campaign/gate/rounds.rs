@@ -69,7 +69,7 @@ impl<'a> Rounds<'a> {
     /// What a block takes, s: as measured, or, before the first, as planned.
     pub(super) fn block_s(&self) -> f64 {
         // Starting a server, loading keys and connecting.
-        const AROUND_S: f64 = 0.4;
+        const AROUND_S: f64 = 0.2;
         let of = |step: &Step| {
             AROUND_S + phases(step).map(|phase| phase.warmup_s + phase.min_seconds + 0.1).sum::<f64>()
         };

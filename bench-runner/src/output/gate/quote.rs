@@ -34,30 +34,29 @@ pub fn quote(calibration: &Calibration) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::rates;
-    use crate::model::{CalibrationGate, GateOutcome, Tool};
+    use crate::model::{CalibrationRate, Tool};
 
-    fn gate(percent: f64, injected_as: Option<InjectedAs>, outcome: GateOutcome) -> CalibrationGate {
-        CalibrationGate {
-            id: String::new(),
-            started_at: String::new(),
-            seed: 1,
-            injected_percent: percent,
+    fn rate(
+        injected_percent: f64,
+        injected_as: Option<InjectedAs>,
+        counts: [u32; 2],
+        ends: [f64; 2],
+    ) -> CalibrationRate {
+        let ([regression, gates], [rate_low, rate_high]) = (counts, ends);
+        CalibrationRate {
+            injected_percent,
             injected_as,
-            outcome,
-            reason: String::new(),
-            measured_s: 1.0,
-            series: Vec::new(),
+            gates,
+            regression,
+            improvement: 0,
+            undecided: 0,
+            rate_low,
+            rate_high,
         }
     }
 
     #[test]
     fn every_rate_is_quoted_with_its_counts_and_interval() {
-        let gates = vec![
-            gate(0.0, None, GateOutcome::Pass),
-            gate(0.0, None, GateOutcome::Pass),
-            gate(5.0, Some(InjectedAs::Sleep), GateOutcome::Regression),
-        ];
         let mut calibration = Calibration {
             schema: String::new(),
             schema_version: 1,
@@ -66,8 +65,11 @@ mod tests {
             machine: super::super::testing::gate().machine,
             gate_sha256: String::new(),
             noise: Vec::new(),
-            rates: rates(&gates),
-            gates,
+            gates: Vec::new(),
+            rates: vec![
+                rate(0.0, None, [0, 2], [0.0, 0.842]),
+                rate(5.0, Some(InjectedAs::Sleep), [1, 1], [0.025, 1.0]),
+            ],
         };
         assert_eq!(
             quote(&calibration).unwrap(),

@@ -139,7 +139,7 @@ impl Store {
             return 0;
         }
         // What is set from here on is noted anew. Whoever set an expiry before did so under a lock that is taken below.
-        self.common.earliest_expiry.swap(u64::MAX, Relaxed);
+        self.common.earliest_expiry.store(u64::MAX, Relaxed);
         let (removed, earliest) = self.sweep_shards(budget, now_ms);
         self.common.earliest_expiry.fetch_min(earliest, Relaxed);
         removed
