@@ -17,5 +17,5 @@ pub use counted::{Counted, counted_verdict, excuse_faster, uncounted_verdict};
 pub use noise::Noise;
 pub use power::{Case, Power, simulate};
 pub use rule::{Confirmed, Judged, Rules, goes_on, judge};
-pub use series::{Collected, FOREIGN_CORES, Point, Series, is_saturated, metrics};
+pub use series::{Collected, Point, Series, is_saturated, metrics};
 pub use verdicts::{Stored, block_sd, overall, verdicts};

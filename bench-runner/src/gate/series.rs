@@ -6,7 +6,7 @@ use crate::model::{Direction, Status, Trial, metric};
 use crate::stats::{block_log_ratio, median, sign_test};
 
 /// Above so many cores used by others a block says nothing.
-pub const FOREIGN_CORES: f64 = 0.15;
+pub(super) const FOREIGN_CORES: f64 = 0.15;
 /// From this share of a CPU on the server, not the client, sets the throughput.
 const SATURATED: f64 = 0.95;
 /// Median absolute deviation to standard deviation, for normal values.

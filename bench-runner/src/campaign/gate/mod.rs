@@ -13,7 +13,7 @@ use super::bench::Bench;
 use super::catalogue;
 use crate::environment::{Reader, advice, hypervisor_vendor, machine, system};
 use crate::gate::{
-    Collected, FOREIGN_CORES, Noise, Rules, Stored, block_sd, excuse_faster, goes_on, overall, verdicts,
+    Collected, Noise, Point, Rules, Stored, block_sd, excuse_faster, goes_on, overall, verdicts,
 };
 use crate::measure::Lab;
 use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateClass, GateOutcome, GateSide, Profile, Tool};
@@ -258,16 +258,37 @@ impl Course<'_> {
         self.all = self.rounds.series().into_iter().map(Collected::of).collect();
         let first = self.null_control("null control", NULL_BLOCKS)?;
         self.leave_throughput_of_the_client(&first, notes);
+        let every_step = self.rounds.steps.clone();
+        self.screen()?;
+        self.rounds.steps.clone_from(&every_step);
+        let rules = Rules::default();
+        self.look_again_at_layouts(&rules)?;
+        self.rounds.steps = every_step;
+        self.confirm(&rules)
+    }
+
+    fn screen(&mut self) -> anyhow::Result<()> {
         for number in 0..SCREEN_BLOCKS * PATIENCE {
-            if number >= SCREEN_BLOCKS && !self.is_screen_disturbed() || self.is_over() {
+            if number >= SCREEN_BLOCKS {
+                let lacking =
+                    self.cells_of(|one| !one.screen.is_empty() && lacks(&one.screen, SCREEN_BLOCKS));
+                if lacking.is_empty() {
+                    break;
+                }
+                self.rounds.keep(&lacking);
+            }
+            if self.is_over() {
                 break;
             }
             self.watch.block("screen", number, SCREEN_BLOCKS);
             self.block(Contest { base: 0, head: 2, head_first: number % 2 == 1 }, Stage::Screen)?;
         }
-        let rules = Rules::default();
-        self.look_again_at_layouts(&rules)?;
-        self.confirm(&rules)
+        Ok(())
+    }
+
+    /// The loads some series of which is as said.
+    fn cells_of(&self, is_meant: impl Fn(&Collected) -> bool) -> BTreeSet<String> {
+        self.all.iter().filter(|one| is_meant(one)).map(|one| one.series.scenario.clone()).collect()
     }
 
     /// Two layouts of base against each other.
@@ -283,17 +304,12 @@ impl Course<'_> {
 
     /// Three blocks are thrown by two outliers: where the layouts seem to lie apart, it takes as many as for any verdict.
     fn look_again_at_layouts(&mut self, rules: &Rules) -> anyhow::Result<()> {
-        let seem_apart =
-            |one: &&Collected| one.null_seems_moved(block_sd(one, &self.options.stored).0, rules);
-        let cells: BTreeSet<String> =
-            self.all.iter().filter(seem_apart).map(|one| one.series.scenario.clone()).collect();
+        let cells = self.cells_of(|one| one.null_seems_moved(block_sd(one, &self.options.stored).0, rules));
         if cells.is_empty() || self.is_over() {
             return Ok(());
         }
-        let every_step = self.rounds.steps.clone();
         self.rounds.keep(&cells);
         self.null_control("null control again", CONFIRM_BLOCKS - NULL_BLOCKS)?;
-        self.rounds.steps = every_step;
         Ok(())
     }
 
@@ -311,22 +327,18 @@ impl Course<'_> {
                 goes_on(&quiet, &Rules { screen, ..*rules }) == Some(true)
             })
             .collect();
-        let mut cells = BTreeSet::new();
         for place in &reached {
             let sd = block_sd(&self.all[*place], &self.options.stored).0;
             self.all[*place].wanted = Noise::new(sd, reached.len()).blocks as usize;
-            cells.insert(self.all[*place].series.scenario.clone());
         }
-        if reached.is_empty() {
-            return Ok(());
-        }
-        self.rounds.keep(&cells);
         let most = self.all.iter().map(|one| one.wanted).max().unwrap_or(0);
         for number in 0..most * PATIENCE {
-            let quiet = |place: &usize| Collected::quiet(&self.all[*place].confirm).len();
-            if reached.iter().all(|place| quiet(place) >= self.all[*place].wanted) || self.is_over() {
+            // How many blocks a load is given is known before the first, so that leaving it out then says nothing of its figures.
+            let lacking = self.cells_of(|one| lacks(&one.confirm, one.wanted));
+            if lacking.is_empty() || self.is_over() {
                 break;
             }
+            self.rounds.keep(&lacking);
             self.watch.block("confirm", number, most);
             // The other layouts, and the other order first.
             self.block(Contest { base: 1, head: 3, head_first: number % 2 == 0 }, Stage::Confirm)?;
@@ -365,17 +377,15 @@ impl Course<'_> {
         }
     }
 
-    fn is_screen_disturbed(&self) -> bool {
-        self.all.iter().any(|one| {
-            let disturbed = one.screen.iter().filter(|point| point.foreign > FOREIGN_CORES).count();
-            !one.screen.is_empty() && one.screen.len() - disturbed < SCREEN_BLOCKS
-        })
-    }
-
     /// Whether another block would pass the budget.
     fn is_over(&self) -> bool {
         let each = self.rounds.measuring_s / f64::from(self.rounds.blocks.max(1));
         let shorter = self.rounds.block_s().min(each);
         self.begin.elapsed().as_secs_f64() + shorter > self.options.budget.as_secs_f64()
     }
+}
+
+/// Whether fewer than so many blocks of a stage are quiet.
+fn lacks(stage: &[Point], blocks: usize) -> bool {
+    Collected::quiet(stage).len() < blocks
 }
