@@ -5,7 +5,7 @@ import path from 'node:path';
 import {createElement} from 'react';
 import {renderToStaticMarkup} from 'react-dom/server';
 import {expect, test} from 'vitest';
-import {loadBlessings} from '../plugins/benchmarks/blessings';
+import {concerns, loadBlessings} from '../plugins/benchmarks/blessings';
 import type {LoadedRun, Results} from '../plugins/benchmarks/load';
 import {trends} from '../plugins/benchmarks/trends';
 import {Validator} from '../plugins/benchmarks/validate';
@@ -56,6 +56,16 @@ test('a loss stands at the first version after it, at its own request, length an
     const drawn = figures([{...BLESSING, ...other}], '2027-02-28T00:00:00Z').figures.flatMap(({metric, blessings}) => (metric === 'server_cpu_ns_per_op' ? blessings : []));
     expect(drawn, JSON.stringify(other)).toEqual([]);
   }
+});
+
+test('it concerns the cells that do the same work, and no other mix', () => {
+  const lost = {...BLESSING, scenario: 'plumbkv/native/apart/mixed-64B-s10-c20-p1-r20000-poisson'};
+  const drawnOn = (key: string) => concerns(lost, {key}, lost.metric);
+  expect(drawnOn('plumbkv/native/apart/mixed-64B-s10-c50-p1')).toBe(true);
+  for (const key of ['mixed-64B-s50-c50-p1', 'mixed-32B-s10-c50-p1', 'mixed-64B-s10-c50-p16', 'get-64B-c50-p1']) {
+    expect(drawnOn(`plumbkv/native/apart/${key}`), key).toBe(false);
+  }
+  expect(concerns({...lost, scenario: 'counted/get-64B'}, {key: 'plumbkv/native/apart/get-64B-c50-p1'}, lost.metric)).toBe(false);
 });
 
 test('from the day of its end on it excuses nothing, and stays as history', () => {

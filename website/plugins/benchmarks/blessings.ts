@@ -45,14 +45,14 @@ export function drawn(blessing: Blessing, versions: {version: string; day: strin
   return {...blessing, ...(version === undefined ? {} : {version}), expired: newest >= blessing.expires_on};
 }
 
-/** Whether a cell does what the load did in which the loss was found: the same request and length, pipelined or not. */
+/** Whether a cell does what the load did in which the loss was found: the same request and length, the same share of SETs in a mix, pipelined or not. */
 export function concerns({scenario, metric}: Blessing, cell: Pick<Cell, 'key'>, figureMetric: string): boolean {
   const [lost, here] = [work(scenario), work(cell.key)];
   return metric === figureMetric && lost !== undefined && lost === here;
 }
 
-// `plumbkv/native/apart/get-64B-c50-p16` is `plumbkv get 64 pipelined`.
+// `plumbkv/native/apart/get-64B-c50-p16` is `plumbkv get-64B pipelined`.
 function work(key: string): string | undefined {
-  const found = /^([^/]+)\/.*\/([a-z]+)-(\d+)B\b.*?-p(\d+)\b/.exec(key);
-  return found ? `${found[1]} ${found[2]} ${found[3]} ${found[4] === '1' ? 'one at a time' : 'pipelined'}` : undefined;
+  const found = /^([^/]+)\/.*\/([a-z]+-\d+B(?:-s\d+)?)\b.*?-p(\d+)\b/.exec(key);
+  return found ? `${found[1]} ${found[2]} ${found[3] === '1' ? 'one at a time' : 'pipelined'}` : undefined;
 }

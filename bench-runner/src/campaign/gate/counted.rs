@@ -9,7 +9,9 @@ use crate::model::GateVerdict;
 use crate::scenario::{Component, CountedDefinition, Exchange, ExchangeOperation};
 use crate::target::{Start, run_program, start, write_executable};
 use anyhow::{Context as _, anyhow, bail, ensure};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A program of a part under callgrind may take so long.
@@ -26,7 +28,12 @@ pub(super) struct Counting<'a> {
     pub(super) sides: [&'a Programs; 2],
     /// Where the server is started: of base, and of head.
     pub(super) labs: [&'a Lab; 2],
+    /// Nothing more is counted once it is set.
+    pub(super) stop: &'a AtomicBool,
 }
+
+/// Instructions around the requests, by side, keys and length: the same before a GET as before a SET.
+type Around = BTreeMap<(usize, u32, u32), u64>;
 
 impl Counting<'_> {
     /// A verdict for each exchange and component. What cannot be counted at all here is told in `notes`; what could be counted
@@ -37,14 +44,15 @@ impl Counting<'_> {
             return Vec::new();
         }
         let limit = 1.0 + self.counted.limit_percent / 100.0;
-        let mut all = Vec::new();
-        for exchange in &self.counted.exchanges {
+        let (mut all, mut around) = (Vec::new(), Around::new());
+        let goes_on = || !self.stop.load(Ordering::Relaxed);
+        for exchange in self.counted.exchanges.iter().take_while(|_| goes_on()) {
             let (key, label) = names(exchange);
             tell(&format!("counting instructions: {label}"));
-            let [base, head] = [0, 1].map(|side| self.exchange(side, exchange));
+            let [base, head] = [0, 1].map(|side| self.exchange(side, exchange, &mut around));
             all.push(told(key, label, base, head, limit));
         }
-        for component in &self.counted.components {
+        for component in self.counted.components.iter().take_while(|_| goes_on()) {
             tell(&format!("counting instructions: {}", component.name));
             let (key, label) = (format!("counted/{}", component.name), component.name.clone());
             match self.built(component, tell) {
@@ -60,9 +68,13 @@ impl Counting<'_> {
     }
 
     /// Instructions of a request: those of all requests and of what stands around them, less those of what stands around them.
-    fn exchange(&self, side: usize, exchange: &Exchange) -> anyhow::Result<f64> {
-        let [all, around] = [exchange.requests, 0].map(|requests| self.server(side, exchange, requests));
-        let (all, around) = (all?, around?);
+    fn exchange(&self, side: usize, exchange: &Exchange, around: &mut Around) -> anyhow::Result<f64> {
+        let all = self.server(side, exchange, exchange.requests)?;
+        let like = (side, exchange.keys, exchange.value_bytes);
+        let around = match around.get(&like) {
+            Some(known) => *known,
+            None => *around.entry(like).or_insert(self.server(side, exchange, 0)?),
+        };
         ensure!(all > around, "{} requests took no more instructions than none", exchange.requests);
         Ok((all - around) as f64 / f64::from(exchange.requests))
     }

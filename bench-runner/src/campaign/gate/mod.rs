@@ -132,6 +132,7 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
             counted,
             sides: [&base, &head],
             labs: [&labs.all[0], &labs.all[2]],
+            stop,
         };
         counting.verdicts(&mut gate.notes, &mut |text| watch.say(text))
     });
