@@ -84,10 +84,10 @@ test('a person sees a line in the chart and the reason beneath it, whatever it h
     return renderToStaticMarkup(createElement('div', {}, chart, createElement(Blessings, {blessings})));
   };
   const holding = page('2027-02-28T00:00:00Z');
-  expect(holding).toMatch(/<line class="mark"/);
+  expect(holding).toMatch(/<line class="event"/);
   expect(holding).toContain('Accepted on 2026-12-01 until 2027-03-01, from version 0.0.2 on: +9.8 % in SET 64 B, 50 clients, Poisson at 40k/s (#7): every SET is logged now &lt;script&gt;');
   const expired = page('2027-03-02T00:00:00Z');
-  expect(expired).toMatch(/<line class="mark faded"/);
+  expect(expired).toMatch(/<line class="event faded"/);
   expect(expired).toContain('expired on 2027-03-01 and excuses nothing any more');
   expect(marks(figures([{...BLESSING, blessed_on: '2027-02-28'}], '2027-01-20T00:00:00Z').figures[0]?.blessings ?? [], [])).toEqual([]);
 });

@@ -1,6 +1,6 @@
 // Are numbers shown with the digits that their spread allows?
 import {describe, expect, test} from 'vitest';
-import {bytes, count, duration, figure, fixed, ratio, scaleFor, short, time, withUnit, word} from '../src/lib/format';
+import {bytes, count, duration, figure, fixed, ratio, scaleFor, short, tickLabels, time, withUnit, word} from '../src/lib/format';
 
 const shown = (median: number, low: number, high: number, unit = '1/s') => figure({median, low, high}, scaleFor(unit, median));
 
@@ -58,4 +58,12 @@ test('given sizes, times and digests read as people write them', () => {
   expect(short('sha256:0123456789abcdef')).toBe('0123456789ab');
   expect(withUnit('84.1', 'k ops/s')).toBe('84.1\u00a0k ops/s');
   expect([word(0), word(3), word(13)]).toEqual(['no', 'three', '13']);
+});
+
+test('ticks of an axis can be told apart', () => {
+  expect(tickLabels([0, 0.5, 1, 1.5, 2])).toEqual(['0', '0.5', '1.0', '1.5', '2.0']);
+  expect(tickLabels([0, 0.2, 0.4, 1, 1.2, 1.4])).toEqual(['0', '0.2', '0.4', '1.0', '1.2', '1.4']);
+  expect(tickLabels([0, 0.05, 0.1])).toEqual(['0', '0.05', '0.10']);
+  expect(tickLabels([0, 1000, 2000])).toEqual(['0', '1,000', '2,000']);
+  expect(tickLabels([])).toEqual([]);
 });

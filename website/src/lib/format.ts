@@ -79,6 +79,15 @@ export function fixed(value: number, places: number): string {
   return `${value < 0 && !zero ? '−' : ''}${grouped}${part ? `.${part}` : ''}`;
 }
 
+/** Labels of evenly spaced ticks: as many decimals as tell them apart, none for zero. */
+export function tickLabels(values: readonly number[]): string[] {
+  const [first = 0, second = first] = values;
+  const step = Math.abs(second - first) || Math.abs(first) || 1;
+  // Ticks are 1, 2 or 5 of a power of ten apart, so their first digit is enough.
+  const places = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+  return values.map((value) => fixed(value, value === 0 ? 0 : places));
+}
+
 /** A whole number with grouped thousands. */
 export function count(value: number): string {
   return fixed(value, 0);
