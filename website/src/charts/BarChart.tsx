@@ -1,8 +1,8 @@
 // How do the cells of one point compare on one metric? Bars from zero, each with its figure and its trials.
 import {scaleLinear} from 'd3-scale';
 import type {ReactNode} from 'react';
-import {shorten, tickLabels} from '../lib/format';
-import {Frame, type Look, WIDTH, XAxis, round} from './frame';
+import {shorten} from '../lib/format';
+import {Frame, type Look, WIDTH, XAxis, evenTicks, round} from './frame';
 
 export interface Bar {
   label: string;
@@ -36,12 +36,9 @@ export default function BarChart({id, title, desc, bars, unit, max, reference}: 
   // The figure stands at the end of its bar, so the longest bar leaves room for it.
   const box = {left: 2, right: WIDTH - 14, top, bottom};
   const x = scaleLinear([0, max * 1.001], [box.left, WIDTH - 128]);
-  const values = x.ticks(3);
-  const labels = tickLabels(values);
-  const ticks = values.map((value, index) => ({at: x(value), label: labels[index] ?? ''}));
   return (
     <Frame id={id} title={title} desc={desc} height={bottom + 38}>
-      <XAxis ticks={ticks} box={{...box, right: WIDTH - 128}} unit={unit} />
+      <XAxis ticks={evenTicks(x, 3)} box={{...box, right: WIDTH - 128}} unit={unit} />
       {reference ? (
         <g className="reference">
           <line x1={round(x(reference.value))} x2={round(x(reference.value))} y1={14} y2={bottom} />

@@ -2,8 +2,8 @@
 import {scaleLinear, scaleLog, scalePoint} from 'd3-scale';
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
-import {fixed, tickLabels} from '../lib/format';
-import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, round} from './frame';
+import {fixed} from '../lib/format';
+import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, decadeTicks, evenTicks, round} from './frame';
 
 export interface LinePoint {
   x: number;
@@ -42,7 +42,7 @@ const BOX: Box = {left: 44, right: 262, top: 24, bottom: 196};
 export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, yUnit, yMax, yMin, marks = []}: Props): ReactNode {
   const x = scalePoint<number>(xs, [BOX.left + 10, BOX.right - 6]);
   const y = yMin === undefined ? scaleLinear([0, yMax], [BOX.bottom, BOX.top]).nice(5) : scaleLog([yMin, yMax], [BOX.bottom, BOX.top]).nice();
-  const ticks = yMin === undefined ? labelled(y, y.ticks(5)) : labelledDecades(y, y.ticks());
+  const ticks = yMin === undefined ? evenTicks(y, 5) : decadeTicks(y);
   const path = line<{x: number; y: number}>((point) => round(x(point.x) ?? 0), (point) => round(y(point.y)));
   const ends = series.flatMap(({label, look, points}) => {
     const last = points.at(-1);
@@ -71,16 +71,6 @@ export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, 
       <DirectLabels ends={ends} box={BOX} />
     </Frame>
   );
-}
-
-function labelled(y: (value: number) => number, values: number[]): {at: number; label: string}[] {
-  const labels = tickLabels(values);
-  return values.map((value, index) => ({at: y(value), label: labels[index] ?? ''}));
-}
-
-function labelledDecades(y: (value: number) => number, values: number[]): {at: number; label: string}[] {
-  const decades = values.filter((value) => Number.isInteger(Math.log10(value)));
-  return decades.map((value) => ({at: y(value), label: fixed(value, Math.max(0, -Math.log10(value)))}));
 }
 
 // Trials pair by their index along the axis; a line stops where its trial has no value.

@@ -2,9 +2,8 @@
 import {scaleLinear, scaleLog} from 'd3-scale';
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
-import {fixed} from '../lib/format';
 import {LAST_PERCENTILE} from '../lib/metrics';
-import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, round} from './frame';
+import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, decadeTicks, round} from './frame';
 
 export interface PercentileSeries {
   label: string;
@@ -34,9 +33,7 @@ const nines = (percentile: number) => -Math.log10(1 - Math.min(percentile, LAST_
 export default function PercentileChart({id, title, desc, series, minUs, maxUs}: Props): ReactNode {
   const x = scaleLinear([0, nines(LAST_PERCENTILE)], [BOX.left + 4, BOX.right - 6]);
   const y = scaleLog([minUs, maxUs], [BOX.bottom, BOX.top]).nice();
-  const [low = minUs, high = maxUs] = y.domain();
-  const ticks = [];
-  for (let value = low; value <= high * 1.001; value *= 10) ticks.push({at: y(value), label: fixed(value, value < 1 ? 1 : 0)});
+  const [low = minUs] = y.domain();
   const path = line<{percentile: number; us: number}>((p) => round(x(nines(p.percentile))), (p) => round(y(Math.max(p.us, low))));
   const drawn = series.map((entry) => ({...entry, points: entry.points.filter((p) => p.percentile <= LAST_PERCENTILE)}));
   const ends = drawn.flatMap(({label, look, points}) => {
@@ -45,7 +42,7 @@ export default function PercentileChart({id, title, desc, series, minUs, maxUs}:
   });
   return (
     <Frame id={id} title={title} desc={desc} height={HEIGHT}>
-      <YAxis ticks={ticks} box={BOX} unit="µs, logarithmic" />
+      <YAxis ticks={decadeTicks(y)} box={BOX} unit="µs, logarithmic" />
       <XAxis
         ticks={TICKS.map((percentile) => ({at: x(nines(percentile)), label: percentile === 0 ? 'min' : `p${percentile}`}))}
         box={BOX}

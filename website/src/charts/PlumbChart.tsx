@@ -1,8 +1,8 @@
 // How do the trials of a few servers lie beside ours? One row each on a common axis; the plumb line hangs at our median.
 import {scaleLinear} from 'd3-scale';
 import type {ReactNode} from 'react';
-import {fixed, shorten} from '../lib/format';
-import {Frame, type Look, WIDTH, XAxis, round} from './frame';
+import {shorten} from '../lib/format';
+import {Frame, type Look, WIDTH, XAxis, evenTicks, round} from './frame';
 
 export interface PlumbRow {
   label: string;
@@ -41,7 +41,7 @@ export default function PlumbChart({id, title, desc, rows, unit}: Props): ReactN
         d="M0 0c6 0 9.5 2.600 9.5 6.400 0 5.700-5.700 11-9.5 19.200-3.800-8.200-9.5-13.500-9.5-19.200C-9.5 2.600-6 0 0 0z"
       />
       <g className="axis-only">
-        <XAxis ticks={x.ticks(4).map((value) => ({at: x(value), label: fixed(value, value % 1 ? 1 : 0)}))} box={box} unit="" />
+        <XAxis ticks={evenTicks(x, 4)} box={box} unit="" />
         <text className="axis-unit" x={box.left} y={bottom + 34}>
           {unit}
         </text>

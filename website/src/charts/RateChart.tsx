@@ -3,8 +3,7 @@
 import {scaleLinear, scaleLog} from 'd3-scale';
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
-import {fixed} from '../lib/format';
-import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, round} from './frame';
+import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, decadeTicks, evenTicks, round} from './frame';
 
 export interface LinePoint {
   x: number;
@@ -44,9 +43,7 @@ const BOX: Box = {left: 52, right: 262, top: 24, bottom: 196};
 export default function RateChart({id, title, desc, series, xUnit, yUnit, xFactor = 1, xMax, yMax, yMin}: Props): ReactNode {
   const x = scaleLinear([0, xMax], [BOX.left, BOX.right - 6]);
   const y = yMin === undefined ? scaleLinear([0, yMax || 1], [BOX.bottom, BOX.top]).nice(5) : scaleLog([yMin, yMax], [BOX.bottom, BOX.top]).nice();
-  const shown = yMin === undefined ? y.ticks(5) : y.ticks().filter((value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9);
-  const places = Math.max(0, ...shown.filter((value) => value > 0).map((value) => Math.ceil(-Math.log10(value) - 1e-9)));
-  const ticks = shown.map((value) => ({at: y(value), label: fixed(value, yMin === undefined ? places : value < 1 ? 1 : 0)}));
+  const ticks = yMin === undefined ? evenTicks(y, 5) : decadeTicks(y);
   const low = yMin === undefined ? 0 : (y.domain()[0] ?? yMin);
   const path = line<{x: number; y: number}>((point) => round(x(point.x)), (point) => round(y(Math.max(point.y, low))));
   const ends = series.flatMap(({label, look, points}) => {
@@ -57,7 +54,7 @@ export default function RateChart({id, title, desc, series, xUnit, yUnit, xFacto
     <Frame id={id} title={title} desc={desc} height={HEIGHT}>
       <YAxis ticks={ticks} box={BOX} unit={yUnit} />
       <XAxis
-        ticks={x.ticks(4).map((value) => ({at: x(value), label: fixed(value * xFactor, xMax * xFactor < 4 ? 1 : 0)}))}
+        ticks={evenTicks(x, 4, xFactor)}
         box={BOX}
         unit={xUnit}
       />

@@ -3,7 +3,7 @@
 // Charts are small multiples drawn at about the size at which they are read (360 units wide), so that their
 // text is as large on a phone as on a wide screen. Colours come from CSS classes, so one SVG serves both schemes.
 import type {ReactNode} from 'react';
-import {shorten} from '../lib/format';
+import {fixed, shorten, tickLabels} from '../lib/format';
 
 export const WIDTH = 360;
 
@@ -48,6 +48,26 @@ export function Frame({id, title, desc, height, children}: FrameProps): ReactNod
 export interface Tick {
   at: number;
   label: string;
+}
+
+interface Scale {
+  (value: number): number;
+  ticks(count?: number): number[];
+}
+
+/** About `count` evenly spaced ticks; labels are multiplied by `factor`. */
+export function evenTicks(scale: Scale, count: number, factor = 1): Tick[] {
+  const values = scale.ticks(count);
+  const labels = tickLabels(values.map((value) => value * factor));
+  return values.map((value, index) => ({at: scale(value), label: labels[index] ?? ''}));
+}
+
+/** A tick at each power of ten of a logarithmic axis. */
+export function decadeTicks(scale: Scale): Tick[] {
+  return scale.ticks().flatMap((value) => {
+    const power = Math.round(Math.log10(value));
+    return Math.abs(Math.log10(value) - power) < 1e-9 ? [{at: scale(value), label: fixed(value, Math.max(0, -power))}] : [];
+  });
 }
 
 /** Horizontal rules with their labels left of the plot. */
