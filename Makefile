@@ -180,8 +180,9 @@ image-push: image-binary ## Hosted CI only: push this architecture's image by di
 image-index: ## Hosted CI only: make one index of the pushed digests
 	@.ci/image-index
 
-toolchain: ## Hosted CI only: bring the hosted machine's Rust up to date
-	@rustup toolchain install stable --profile minimal --component clippy,rustfmt && rustup default stable
+toolchain: ## Hosted CI only: install the Rust that Cargo.toml names, and make it the default
+	@version=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	rustup toolchain install "$$version" --profile minimal --component clippy,rustfmt && rustup default "$$version"
 
 valgrind: ## Hosted CI only: install valgrind, with which the gate counts instructions
 	@command -v valgrind >/dev/null || { sudo apt-get update -qq && sudo apt-get install -yqq --no-install-recommends valgrind; }
