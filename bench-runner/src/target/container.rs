@@ -134,8 +134,9 @@ pub fn prepare_image(
     std::fs::copy(binary, context.path().join("plumbkv")).context("cannot copy the server binary")?;
     let dockerfile = dockerfile.display().to_string();
     let folder = context.path().display().to_string();
+    // Without its cache: what is measured was just built, and podman fails when an image of the cache is removed while it looks for one.
     runtime
-        .build(&["--target", "prebuilt", "-f", &dockerfile, "-t", reference, &folder])
+        .build(&["--no-cache", "--target", "prebuilt", "-f", &dockerfile, "-t", reference, &folder])
         .map_err(anyhow::Error::msg)?;
     let inside = context.path().join("from-image");
     runtime.copy_out(reference, "/plumbkv", &inside).map_err(anyhow::Error::msg)?;
