@@ -69,7 +69,7 @@ clippy:
 test-rust: ## Unit, property and integration tests of the workspace
 	@cargo test --locked
 
-test-scripts: ## The scripts of the gate's workflows: tables of cases
+test-scripts: ## The workflows' scripts: tables of cases
 	@.ci/test-scripts | grep -v '^ok: '
 
 test-drivers: ## Lints and tests of the drivers: every engine reads back what it was given

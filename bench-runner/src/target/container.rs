@@ -134,9 +134,8 @@ pub fn prepare_image(
     std::fs::copy(binary, context.path().join("plumbkv")).context("cannot copy the server binary")?;
     let dockerfile = dockerfile.display().to_string();
     let folder = context.path().display().to_string();
-    // Without its cache: what is measured was just built, and podman fails when an image of the cache is removed while it looks for one.
     runtime
-        .build(&["--no-cache", "--target", "prebuilt", "-f", &dockerfile, "-t", reference, &folder])
+        .build(&["--target", "prebuilt", "-f", &dockerfile, "-t", reference, &folder])
         .map_err(anyhow::Error::msg)?;
     let inside = context.path().join("from-image");
     runtime.copy_out(reference, "/plumbkv", &inside).map_err(anyhow::Error::msg)?;
@@ -183,11 +182,22 @@ impl Runtime {
     }
 
     fn build(&self, arguments: &[&str]) -> Result<(), String> {
-        // podman drops HEALTHCHECK from its own format, and a fixed time makes equal bytes an equal digest.
+        // podman drops HEALTHCHECK from its own format, and a fixed time makes equal bytes an equal digest. Without the cache: there is
+        // nothing to take from it, and podman's search of it fails where another build's image is removed meanwhile.
         let flavour: &[&str] = if self.is_podman() {
-            &["build", "--format", "docker", "--timestamp", "0", "--pull=never", "--network", "host"]
+            &[
+                "build",
+                "--format",
+                "docker",
+                "--timestamp",
+                "0",
+                "--pull=never",
+                "--network",
+                "host",
+                "--no-cache",
+            ]
         } else {
-            &["build", "--pull=false"]
+            &["build", "--pull=false", "--no-cache"]
         };
         let done = self.call(&[flavour, arguments].concat(), LONG)?;
         if done.success { Ok(()) } else { Err(format!("the image was not built: {}", done.last_line())) }
@@ -251,7 +261,9 @@ impl Runtime {
         let dockerfile = context.path().join("Dockerfile");
         std::fs::write(&dockerfile, "FROM scratch\nCOPY probe /probe\nENTRYPOINT [\"/probe\"]\n")
             .map_err(told)?;
-        let reference = format!("localhost/plumbkv-bench-probe:{}", std::process::id());
+        // The folder's name is this call's own, so that another call does not take this one's image away.
+        let call = context.path().file_name().unwrap_or_default().to_string_lossy();
+        let reference = format!("localhost/plumbkv-bench-probe:{}{call}", std::process::id());
         let (file, folder) = (dockerfile.display().to_string(), context.path().display().to_string());
         self.build(&["-f", &file, "-t", &reference, &folder])?;
         let done = self.run_once(&reference, &[]);
