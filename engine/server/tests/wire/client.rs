@@ -103,6 +103,16 @@ impl Client {
         self.stream.end_sending();
     }
 
+    /// Reads once. A read with a timeout is interrupted, not begun again, when the process is stopped and continued.
+    fn read(&mut self, chunk: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            match self.stream.read(chunk) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
+    }
+
     /// The bytes of one whole reply.
     pub(crate) fn receive(&mut self) -> Vec<u8> {
         let mut needed = 1;
@@ -117,7 +127,7 @@ impl Client {
                 }
             }
             let mut chunk = vec![0; 1 << 16];
-            let count = self.stream.read(&mut chunk).unwrap();
+            let count = self.read(&mut chunk).unwrap();
             assert!(count > 0, "closed after {:?}", self.received.escape_ascii().to_string());
             self.received.extend_from_slice(&chunk[..count]);
         }
@@ -128,7 +138,7 @@ impl Client {
         self.stream.patience(patience);
         let mut chunk = vec![0; 1 << 16];
         let closed = loop {
-            match self.stream.read(&mut chunk) {
+            match self.read(&mut chunk) {
                 Ok(0) => break true,
                 Ok(count) => self.received.extend_from_slice(&chunk[..count]),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
