@@ -182,24 +182,15 @@ impl Runtime {
     }
 
     fn build(&self, arguments: &[&str]) -> Result<(), String> {
-        // podman drops HEALTHCHECK from its own format, and a fixed time makes equal bytes an equal digest. Without the cache: there is
-        // nothing to take from it, and podman's search of it fails where another build's image is removed meanwhile.
+        // There is nothing to take from the cache, and podman's search of it fails where another build's image is removed meanwhile.
+        let command: &[&str] = &["build", "--no-cache"];
+        // podman drops HEALTHCHECK from its own format, and a fixed time makes equal bytes an equal digest.
         let flavour: &[&str] = if self.is_podman() {
-            &[
-                "build",
-                "--format",
-                "docker",
-                "--timestamp",
-                "0",
-                "--pull=never",
-                "--network",
-                "host",
-                "--no-cache",
-            ]
+            &["--format", "docker", "--timestamp", "0", "--pull=never", "--network", "host"]
         } else {
-            &["build", "--pull=false", "--no-cache"]
+            &["--pull=false"]
         };
-        let done = self.call(&[flavour, arguments].concat(), LONG)?;
+        let done = self.call(&[command, flavour, arguments].concat(), LONG)?;
         if done.success { Ok(()) } else { Err(format!("the image was not built: {}", done.last_line())) }
     }
 
@@ -261,7 +252,7 @@ impl Runtime {
         let dockerfile = context.path().join("Dockerfile");
         std::fs::write(&dockerfile, "FROM scratch\nCOPY probe /probe\nENTRYPOINT [\"/probe\"]\n")
             .map_err(told)?;
-        // The folder's name is this call's own, so that another call does not take this one's image away.
+        // The folder's name is this call's own, so that another call does not take this one's image away. A tag may not begin with its dot.
         let call = context.path().file_name().unwrap_or_default().to_string_lossy();
         let reference = format!("localhost/plumbkv-bench-probe:{}{call}", std::process::id());
         let (file, folder) = (dockerfile.display().to_string(), context.path().display().to_string());
