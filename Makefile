@@ -66,8 +66,9 @@ fmt-check:
 clippy:
 	@cargo clippy --locked --all-targets -- -D warnings
 
-test-rust: ## Unit, property and integration tests of the workspace
+test-rust: ## Unit, property and integration tests of the workspace; those of the server over both back ends
 	@cargo test --locked
+	@TEST_IO=auto cargo test --locked -p plumbkv-server --test wire
 
 test-scripts: ## The workflows' scripts: tables of cases
 	@.ci/test-scripts | grep -v '^ok: '

@@ -9,6 +9,7 @@ use plumbkv::Policy;
 
 use crate::listener::parse_address;
 use crate::log::Level;
+use crate::reactor::Io;
 use crate::units::parse_bytes;
 
 /// One setting: `name` is the flag, the key in the file and, in capitals behind `PLUMBKV_`, the variable.
@@ -33,13 +34,14 @@ macro_rules! settings {
 settings! {
     "listen" "HOST:PORT" true "TCP address to serve RESP on; port 0 takes a free one. May be given several times [default: 127.0.0.1:6379]";
     "unix-socket" "PATH" false "Unix socket to serve RESP on, besides the TCP addresses";
-    "memory-limit" "BYTES" false "Hard cap on keys, values and tables: 2097152, 2mib, 64mb, 1gb; 0 for none [default: 80 % of the cgroup's limit or of memory]";
-    "maxmemory-policy" "POLICY" false "What goes when the cap is reached: allkeys-lru, allkeys-random, volatile-lru, volatile-random, volatile-ttl or noeviction [default: allkeys-lru]";
+    "memory-limit" "BYTES" false "Hard cap on keys, values, tables and clients' buffers: 2097152, 2mib, 64mb, 1gb; 0 for none [default: 80 % of the cgroup's limit or of memory]";
+    "maxmemory-policy" "POLICY" false "What goes when the cap is reached: allkeys-lru, -lfu, -s3fifo or -random, volatile-lru, -lfu, -random or -ttl, or noeviction [default: allkeys-lru]";
     "maxmemory-samples" "COUNT" false "Keys an eviction chooses among, 1 to 64: more is nearer to true LRU and slower [default: 5]";
     "password" "PASSWORD" false "Password clients must give by AUTH; other users see flags, so prefer PLUMBKV_PASSWORD or the file";
     "protected-mode" "yes|no" false "Without a password, refuse clients from beyond this host [default: yes]";
     "maxclients" "COUNT" false "Connections served at once [default: 10000]";
     "timeout" "SECONDS" false "Close connections that are idle for so long; 0 never does [default: 0]";
+    "io" "auto|epoll|uring" false "How bytes are moved: io_uring needs Linux 6.1 and no seccomp profile that forbids it [default: epoll]";
     "log-level" "LEVEL" false "error, warning, info or debug [default: info]";
 }
 
@@ -56,6 +58,7 @@ pub(crate) struct Config {
     pub(crate) protected_mode: bool,
     pub(crate) max_clients: u64,
     pub(crate) timeout_seconds: u64,
+    pub(crate) io: Io,
     pub(crate) log_level: Level,
     pub(crate) file: Option<PathBuf>,
 }
@@ -174,6 +177,7 @@ impl Layers {
             protected_mode: self.one("protected-mode", true, yes_or_no)?,
             max_clients: self.one("maxclients", 10_000, |value| whole(value, 1, u64::from(u32::MAX)))?,
             timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,
+            io: self.one("io", Io::Epoll, str::parse)?,
             log_level: self.one("log-level", Level::Info, str::parse)?,
             file: file.map(Path::to_owned),
         })

@@ -80,8 +80,8 @@ fn a_refusal_names_its_source_and_what_would_be_right() {
     }
     let broken = from(&[], &[], Some("timeout = 1\nlisten = ")).unwrap_err();
     assert!(broken.starts_with("plumbkv.toml, line 2: ") && !broken.contains('\n'), "{broken}");
-    let lfu = from(&[("maxmemory-policy", "allkeys-lfu")], &[], None).unwrap_err();
-    assert!(lfu.starts_with("--maxmemory-policy: ") && !lfu.contains('\n'), "{lfu}");
+    let best = from(&[("maxmemory-policy", "allkeys-best")], &[], None).unwrap_err();
+    assert!(best.starts_with("--maxmemory-policy: ") && !best.contains('\n'), "{best}");
     let missing = load(|_| Vec::new(), |_| None, Some(Path::new("/no/such.toml"))).unwrap_err().to_string();
     assert_eq!(missing, "cannot read the configuration file /no/such.toml: no such file or directory");
 }

@@ -21,6 +21,7 @@ mod session;
 mod shared;
 mod shutdown;
 mod units;
+mod warm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

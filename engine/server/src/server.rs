@@ -15,14 +15,11 @@ use crate::limits;
 use crate::listener::Listener;
 use crate::log::{self, Level};
 use crate::process;
-use crate::reactor::Reactor;
-use crate::reactor::epoll::Epoll;
+use crate::reactor;
 use crate::shared::{Counters, Facts, Settings, Shared};
 use crate::shutdown;
 use crate::units::show_bytes;
-
-/// The only back end of this version, as start-up and INFO name it.
-const IO_BACKEND: &str = "epoll";
+use crate::warm;
 
 /// File descriptors the server needs besides its connections.
 const OWN_DESCRIPTORS: u64 = 32;
@@ -45,7 +42,11 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
 
     let addresses: Vec<String> = listeners.iter().map(|listener| listener.address.clone()).collect();
     let tcp: Vec<_> = listeners.iter().filter_map(Listener::tcp_address).collect();
-    let mut reactor = Epoll::new(listeners, stop).context("cannot set up epoll")?;
+    let (mut reactor, io_backend, why_not) =
+        reactor::open(config.io, listeners, stop).context("cannot set up input and output")?;
+    let why_not = why_not.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    log::write(Level::Info, format_args!("input and output by {io_backend}, 1 thread{why_not}"));
+    warm::warm();
     let shared = Shared {
         database,
         clock,
@@ -60,7 +61,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         clients: Clients::default(),
         facts: Facts {
             started,
-            io_backend: IO_BACKEND,
+            io_backend,
             tcp_port: tcp.first().map_or(0, std::net::SocketAddr::port),
             addresses: tcp.iter().map(ToString::to_string).collect(),
             unix_socket: config.unix_socket.map(|path| path.display().to_string()),
@@ -104,7 +105,6 @@ fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, shards: usize) {
     log::write(Level::Info, format_args!("version {version}, process {}", std::process::id()));
     log::write(Level::Info, format_args!("memory cap {cap} ({cap_origin}), {shards} shards"));
     log::write(Level::Info, format_args!("eviction policy {}", config.policy));
-    log::write(Level::Info, format_args!("input and output by {IO_BACKEND}, 1 thread"));
     let open = config.listen.iter().any(|address| !address.ip().is_loopback());
     if open && config.password.is_none() && !config.protected_mode {
         log::write(

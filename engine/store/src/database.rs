@@ -232,17 +232,44 @@ impl Database {
         self.store.expire_cycle(budget)
     }
 
+    /// The memory cap in bytes; `u64::MAX` means none.
+    #[must_use]
+    pub fn cap(&self) -> u64 {
+        self.store.cap()
+    }
+
+    /// Gives memory that is not needed back to the system, for as long as `time`; true if there is more to do. Call it now and then, as
+    /// [`expire_cycle`](Self::expire_cycle): after [`clear`](Self::clear), and after many keys have gone, memory goes back piece by piece.
+    pub fn maintain(&self, time: Duration) -> bool {
+        self.store.maintain(time)
+    }
+
     /// Counters and sizes now.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.store.stats()
     }
 
-    /// Counts the accounted bytes afresh by visiting every entry. While nobody writes it equals
-    /// [`Stats::accounted_bytes`]; a difference is a bug in this crate.
+    /// Counts the bytes of entries afresh by visiting each. While nobody writes it equals [`Stats::entry_bytes`]; a difference is a bug
+    /// in this crate.
     #[must_use]
-    pub fn recount_bytes(&self) -> u64 {
-        self.store.recount_bytes()
+    pub fn recount_entry_bytes(&self) -> u64 {
+        self.store.recount_entry_bytes()
+    }
+
+    /// Counts `bytes` of memory that the embedding program holds, such as the buffers of its clients, against the cap. Call it before they are
+    /// allocated: where they do not fit, keys are evicted for them as the policy allows.
+    ///
+    /// # Errors
+    /// [`TooLargeForCap`](crate::Error::TooLargeForCap), for which nothing is evicted, and [`OutOfMemory`](crate::Error::OutOfMemory) when no
+    /// room can be made. Nothing is counted then.
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        self.store.reserve(bytes)
+    }
+
+    /// Takes back what [`reserve`](Self::reserve) counted, or a part of it. Call it after the memory is freed.
+    pub fn release(&self, bytes: u64) {
+        self.store.release(bytes);
     }
 
     /// Changes the memory cap; a lower one evicts at once as the policy allows. Where it allows nothing, what is

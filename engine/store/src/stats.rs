@@ -10,8 +10,12 @@ pub struct Stats {
     pub keys: u64,
     /// Keys held that carry an expiry.
     pub keys_with_expiry: u64,
-    /// Bytes of memory accounted for: entries and tables by the allocator's size classes, and the shards.
+    /// Bytes of memory accounted for: the heap's segments and mappings, tables, shards.
     pub accounted_bytes: u64,
+    /// Bytes of them that entries take, headers and rounding included.
+    pub entry_bytes: u64,
+    /// Bytes of them that the embedding program holds ([`Database::reserve`](crate::Database::reserve)).
+    pub reserved_bytes: u64,
     /// The memory cap in bytes; `u64::MAX` means none.
     pub cap_bytes: u64,
     /// Keys removed to make room.

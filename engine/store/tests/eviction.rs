@@ -117,9 +117,9 @@ fn survivors_are_young_for_lru_and_of_any_age_for_random() {
     assert!(old > 50 && middle > 200 && young > 1000, "random kept {old}, {middle}, {young}");
 }
 
-#[test]
-fn hit_ratio_comes_near_exact_lru_on_a_skewed_load() {
-    // Zipf(0.99) by inversion over 20,000 keys; the store holds about 1,850 of them.
+/// Hits of a store and of exact LRU with as many keys, after a quarter of the rounds, under a Zipf(0.99) load of 20,000 keys.
+fn hits(policy: Policy, rounds: u32) -> (u32, u32) {
+    // By inversion; the store holds about 1,850 of them.
     let weights: Vec<f64> = (1..=20_000).map(|rank| 1.0 / f64::from(rank).powf(0.99)).collect();
     let sums: Vec<f64> = weights
         .iter()
@@ -129,9 +129,9 @@ fn hit_ratio_comes_near_exact_lru_on_a_skewed_load() {
         })
         .collect();
     let mut rng = fastrand::Rng::with_seed(2);
-    let db = Database::open(Options::memory(2 * MIB).seed(2)).unwrap();
+    let db = Database::open(Options::memory(2 * MIB).policy(policy).seed(2)).unwrap();
     let mut exact = ExactLru::default();
-    let (mut hits, mut exact_hits, rounds) = (0, 0, 200_000);
+    let (mut hits, mut exact_hits) = (0, 0);
     for round in 0..rounds {
         let number = sums.partition_point(|sum| *sum < rng.f64() * sums[sums.len() - 1]) as u32;
         let hit = db.read(&key(number), |_| ()).unwrap().is_some();
@@ -144,8 +144,43 @@ fn hit_ratio_comes_near_exact_lru_on_a_skewed_load() {
             exact_hits += u32::from(exact_hit);
         }
     }
-    let ratio = f64::from(hits) / f64::from(exact_hits);
-    assert!((0.97..1.03).contains(&ratio), "{hits} hits, exact LRU {exact_hits}: {ratio:.3}");
+    (hits, exact_hits)
+}
+
+#[test]
+fn hit_ratio_comes_near_exact_lru_on_a_skewed_load() {
+    let (hits, exact) = hits(Policy::AllkeysLru, 200_000);
+    let ratio = f64::from(hits) / f64::from(exact);
+    assert!((0.97..1.03).contains(&ratio), "{hits} hits, exact LRU {exact}: {ratio:.3}");
+}
+
+#[test]
+fn s3_fifo_hits_more_often_than_exact_lru() {
+    let (hits, exact) = hits(Policy::AllkeysS3Fifo, 200_000);
+    let ratio = f64::from(hits) / f64::from(exact);
+    assert!(ratio > 1.02, "{hits} hits, exact LRU {exact}: {ratio:.3}");
+}
+
+#[test]
+fn s3_fifo_spares_what_is_used_from_a_flood_of_what_is_not() {
+    for value_len in [1024, 100, 40_000] {
+        let db = filled(Options::memory(4 * MIB).policy(Policy::AllkeysS3Fifo).seed(1), 20, value_len);
+        for round in 0..60_000u32 {
+            db.set(&key(1000 + round), &vec![1; value_len]).unwrap();
+            if round % 8 == 0 {
+                for number in 1..=20 {
+                    db.read(&key(number), |_| ()).unwrap();
+                }
+            }
+            if value_len > 10_000 && round > 3000 {
+                break;
+            }
+        }
+        let survivors = (1..=20).filter(|number| is_there(&db, *number)).count();
+        assert_eq!(survivors, 20, "values of {value_len} bytes");
+        let stats = db.stats();
+        assert!(stats.entry_bytes > stats.cap_bytes * 3 / 4, "{stats:?}");
+    }
 }
 
 /// A list of keys by last access, with as many places as the store holds keys.

@@ -82,7 +82,7 @@ fn the_timer_removes_what_nobody_asks_for() {
     }
     assert_eq!(db.len(), 100_000);
     assert_eq!(db.stats().keys_with_expiry, 0);
-    assert_eq!(db.recount_bytes(), db.stats().accounted_bytes);
+    assert_eq!(db.recount_entry_bytes(), db.stats().entry_bytes);
 }
 
 #[test]

@@ -68,9 +68,40 @@ fn the_scan_finds_what_it_should() {
 fn the_library_knows_no_sockets_no_environment_and_no_async() {
     for file in rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
         let source = fs::read_to_string(&file).unwrap();
-        for forbidden in ["std::net", "std::env", "std::fs", "std::thread", "async fn", "unsafe "] {
+        for forbidden in ["std::net", "std::env", "std::fs", "std::thread", "async fn"] {
             let code = source.lines().map(|line| line.split("//").next().unwrap_or(""));
             assert!({ code }.all(|line| !line.contains(forbidden)), "{} uses {forbidden}", file.display());
         }
+    }
+}
+
+/// Entries live in memory that the store gives out and moves itself. Who touches it is listed here, and in `docs/memory-layout.md` with the reason.
+const UNSAFE: [&str; 12] = [
+    "memory/clear.rs",
+    "memory/entry.rs",
+    "memory/heap/clean.rs",
+    "memory/heap/large.rs",
+    "memory/heap/map.rs",
+    "memory/heap/mod.rs",
+    "memory/heap/pool.rs",
+    "memory/heap/runs.rs",
+    "memory/heap/segment.rs",
+    "memory/prefetch.rs",
+    "memory/slots.rs",
+    "memory/table.rs",
+];
+
+#[test]
+fn few_modules_have_unsafe_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for file in rust_files(&root) {
+        let name = file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+        let source = fs::read_to_string(&file).unwrap();
+        let mut code = source.lines().map(|line| line.split("//").next().unwrap_or(""));
+        let is_unsafe = code.any(|line| line.contains("unsafe "));
+        assert!(
+            !is_unsafe || name.ends_with("_test.rs") || UNSAFE.contains(&&*name),
+            "{name} has unsafe code"
+        );
     }
 }

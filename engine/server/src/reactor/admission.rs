@@ -4,6 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::shared::Shared;
 
+/// What a connection costs while it is idle, in bytes: what is known of it, its place among the others, and what the allocator adds.
+const CONNECTION_BYTES: u64 = 1024;
+
 const TOO_MANY: &str = "-ERR max number of clients reached\r\n";
 
 const PROTECTED: &str = "-DENIED PlumbKV is running in protected mode: no password is set, so only connections \
@@ -18,6 +21,12 @@ pub(crate) fn refusal(shared: &Shared, peer: Option<SocketAddr>) -> Option<&'sta
     }
     let guarded = shared.settings.protected_mode() && !shared.settings.has_password();
     (guarded && peer.is_some_and(|peer| !is_loopback(peer.ip()))).then_some(PROTECTED)
+}
+
+/// Counts a connection against the memory cap, evicting keys for it, and returns how much was counted: nothing where no key can go, or else nobody
+/// could connect to a full store to delete something.
+pub(crate) fn count(shared: &Shared) -> u64 {
+    if shared.database.reserve(CONNECTION_BYTES).is_ok() { CONNECTION_BYTES } else { 0 }
 }
 
 /// 127.0.0.0/8 and ::1, also when IPv4 comes dressed as IPv6.

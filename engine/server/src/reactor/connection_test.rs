@@ -16,7 +16,7 @@ fn exchange(connection: &mut Connection, driver: &Driver, bytes: &[u8], size: us
         if connection.can_resume() {
             connection.execute(&driver.shared, &mut buffers, Place::Own);
         } else if connection.wants_input() && at < bytes.len() {
-            let (buffer, place) = connection.prepare_input(&mut buffers).unwrap();
+            let (buffer, place) = connection.prepare_input(&driver.shared, &mut buffers).unwrap();
             let room = buffer.capacity() - buffer.len();
             assert!(room > 0, "nothing could be received");
             let end = bytes.len().min(at + size.min(room));
@@ -36,9 +36,44 @@ fn exchange(connection: &mut Connection, driver: &Driver, bytes: &[u8], size: us
     }
 }
 
+/// As [`exchange`], as a back end does whose bytes and replies lie with the kernel.
+fn exchange_elsewhere(
+    connection: &mut Connection,
+    driver: &Driver,
+    bytes: &[u8],
+    size: usize,
+    take: usize,
+) -> Vec<u8> {
+    let (mut replies, mut sending, mut sent, mut at) = (Vec::new(), Vec::new(), 0, 0);
+    loop {
+        if at < bytes.len() && connection.wants_input() {
+            let end = bytes.len().min(at + size);
+            let output = (sending.is_empty()).then_some(&mut sending);
+            assert!(connection.hear(&driver.shared, &bytes[at..end], output));
+            at = end;
+        }
+        connection.set_in_flight(sending.len() - sent);
+        let end = sending.len().min(sent + take);
+        replies.extend_from_slice(&sending[sent..end]);
+        sent = end;
+        connection.set_in_flight(sending.len() - sent);
+        if sent == sending.len() {
+            sending.clear();
+            sent = 0;
+            connection.take_output(&mut sending);
+            if sending.is_empty() && connection.can_resume() {
+                connection.resume(&driver.shared, &mut sending);
+            }
+        }
+        if at == bytes.len() && sending.is_empty() && !connection.can_resume() {
+            return replies;
+        }
+    }
+}
+
 fn connection(driver: &Driver) -> Connection {
     let entry = driver.shared.clients.add(String::new(), String::new(), 1, 0);
-    Connection::new(Session::new(&driver.shared, entry))
+    Connection::new(Session::new(&driver.shared, entry), 0)
 }
 
 #[test]
@@ -60,6 +95,28 @@ fn any_receive_and_send_sizes_give_the_same_replies() {
         let replies = exchange(&mut connection, &driver, &bytes, size, take);
         assert!(replies == expected, "receives of {size}, sends of {take}");
         assert!(connection.unsent().is_empty());
+        let mut other = self::connection(&driver);
+        let replies = exchange_elsewhere(&mut other, &driver, &bytes, size, take);
+        assert!(replies == expected, "receives of {size}, sends of {take}, elsewhere");
+    }
+}
+
+#[test]
+fn a_pipeline_beyond_the_high_water_mark_goes_on_in_order() {
+    let driver = Driver::new();
+    let value = "v".repeat(300_000);
+    let mut bytes = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n{value}\r\n", value.len()).into_bytes();
+    let mut expected = b"+OK\r\n".to_vec();
+    for round in 0..30 {
+        bytes.extend_from_slice(format!("get k\r\necho {round}\r\n").as_bytes());
+        let echo = round.to_string();
+        expected.extend_from_slice(format!("$300000\r\n{value}\r\n${}\r\n{echo}\r\n", echo.len()).as_bytes());
+    }
+    for (size, take) in [(1 << 20, 1 << 30), (4096, 70_000), (100, 1 << 20)] {
+        let replies = exchange(&mut connection(&driver), &driver, &bytes, size, take);
+        assert!(replies == expected, "receives of {size}, sends of {take}");
+        let replies = exchange_elsewhere(&mut connection(&driver), &driver, &bytes, size, take);
+        assert!(replies == expected, "receives of {size}, sends of {take}, elsewhere");
     }
 }
 
@@ -82,7 +139,7 @@ fn memory_for_a_request_grows_only_as_it_arrives() {
     let head = b"*2\r\n$3\r\nGET\r\n$500000000\r\n";
     exchange(&mut connection, &driver, head, 1 << 20, 1 << 20);
     let mut buffers = Buffers::new();
-    let (buffer, place) = connection.prepare_input(&mut buffers).unwrap();
+    let (buffer, place) = connection.prepare_input(&driver.shared, &mut buffers).unwrap();
     assert_eq!(place, Place::Own);
     assert!(buffer.capacity() <= 2 * GROWTH_BYTES, "{}", buffer.capacity());
 }
@@ -99,7 +156,7 @@ fn a_slow_reader_is_not_listened_to() {
         1 << 20,
     );
     let mut buffers = Buffers::new();
-    let (buffer, place) = connection.prepare_input(&mut buffers).unwrap();
+    let (buffer, place) = connection.prepare_input(&driver.shared, &mut buffers).unwrap();
     buffer.extend_from_slice(&b"get k\r\n".repeat(1000));
     connection.execute(&driver.shared, &mut buffers, place);
     connection.keep_unsent(&mut buffers, 0);

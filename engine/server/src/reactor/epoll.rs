@@ -17,8 +17,9 @@ use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
 use rustix::time::Timespec;
 
 use super::connection::{Buffers, Connection};
-use super::peer::{Peer, Peers, Turn, hang_up};
-use super::{DRAIN_LIMIT, EXPIRY_BUDGET, Reactor, TICK, admission};
+use super::peer::{Peer, Turn, hang_up};
+use super::peers::Peers;
+use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
 use crate::listener::Listener;
 use crate::log::{self, Level};
 use crate::session::Session;
@@ -54,7 +55,7 @@ pub(crate) struct Epoll {
     poll: OwnedFd,
     listeners: Vec<Listener>,
     stop: UnixStream,
-    peers: Peers,
+    peers: Peers<Peer>,
     buffers: Buffers,
     /// Replies that wait for the end of the turn.
     deferred: Deferred,
@@ -140,8 +141,7 @@ impl Epoll {
     fn admit(&mut self, shared: &Shared, socket: OwnedFd, peer: String, local: String) -> io::Result<()> {
         log::write(Level::Debug, format_args!("{peer} connected"));
         let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
-        let id = entry.id;
-        let connection = Connection::new(Session::new(shared, entry));
+        let connection = Connection::new(Session::new(shared, entry), admission::count(shared));
         let interest = EventFlags::IN;
         let index = self.peers.insert(Peer { socket, connection, interest });
         let added = match self.peers.get(index) {
@@ -149,8 +149,7 @@ impl Epoll {
             None => Ok(()),
         };
         if added.is_err() {
-            self.peers.remove(index);
-            shared.clients.remove(id);
+            self.forget(shared, index);
         }
         Ok(added?)
     }
@@ -202,6 +201,7 @@ impl Epoll {
             Turn::Broken => {}
             Turn::Wait | Turn::Ready => {
                 peer.connection.report(shared);
+                peer.connection.count_memory(shared, 0);
                 if let Err(error) = peer.watch(&self.poll, index) {
                     log::write(Level::Warning, format_args!("cannot watch a connection: {error}"));
                     return self.forget(shared, index);
@@ -218,7 +218,10 @@ impl Epoll {
     fn forget(&mut self, shared: &Shared, index: usize) {
         // Closing the only descriptor of a socket takes it out of the epoll set.
         if let Some(peer) = self.peers.remove(index) {
+            let counted = peer.connection.counted();
             shared.clients.remove(peer.connection.session().entry().id);
+            drop(peer);
+            shared.database.release(counted);
         }
     }
 
@@ -238,6 +241,7 @@ impl Epoll {
 
     fn tick(&mut self, shared: &Shared) {
         shared.database.expire_cycle(EXPIRY_BUDGET);
+        shared.database.maintain(MAINTENANCE_BUDGET);
         shared.counters.sample_rate();
         if self.accept_paused {
             self.accept_paused = false;
@@ -261,6 +265,7 @@ impl Epoll {
                 self.forget(shared, index);
             } else if idle_ms > 2000 {
                 peer.connection.release_memory();
+                peer.connection.count_memory(shared, 0);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Who moves bytes between sockets and sessions? A reactor; `epoll` is the first back end of this trait.
+//! Who moves bytes between sockets and sessions? A reactor, of which there are two: `uring` where the kernel lets us, `epoll` everywhere.
 //!
 //! A back end owns the sockets and the system calls. What is the same for each of them lives beside it:
 //! [`connection`] holds the buffers and decides when to read, execute, send and close, and
@@ -8,10 +8,14 @@ pub(crate) mod admission;
 pub(crate) mod connection;
 pub(crate) mod epoll;
 mod peer;
+mod peers;
+pub(crate) mod uring;
 
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use crate::listener::Listener;
 use crate::shared::Shared;
 
 /// Something that serves connections until it is told to stop.
@@ -20,11 +24,58 @@ pub(crate) trait Reactor {
     fn run(&mut self, shared: &Shared) -> io::Result<()>;
 }
 
+/// Which reactor is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Io {
+    /// io_uring where the kernel allows all that is needed of it, else epoll.
+    Auto,
+    Epoll,
+    Uring,
+}
+
+impl std::str::FromStr for Io {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "epoll" => Ok(Self::Epoll),
+            "uring" | "io_uring" => Ok(Self::Uring),
+            _ => Err(format!("`{text}` is no way to do input and output; write auto, epoll or uring")),
+        }
+    }
+}
+
+/// Sets up the reactor that is wanted, and says what it is called, and, where `auto` could not have io_uring, why not.
+pub(crate) fn open(
+    io: Io,
+    listeners: Vec<Listener>,
+    stop: UnixStream,
+) -> io::Result<(Box<dyn Reactor>, &'static str, Option<String>)> {
+    let ring = match io {
+        Io::Epoll => None,
+        Io::Uring => Some(uring::Ring::new()?),
+        Io::Auto => match uring::Ring::new() {
+            Ok(ring) => Some(ring),
+            Err(error) => {
+                return Ok((Box::new(epoll::Epoll::new(listeners, stop)?), "epoll", Some(error.to_string())));
+            }
+        },
+    };
+    Ok(match ring {
+        Some(ring) => (Box::new(uring::Uring::new(ring, listeners, stop)), "io_uring", None),
+        None => (Box::new(epoll::Epoll::new(listeners, stop)?), "epoll", None),
+    })
+}
+
 /// Time between two rounds of active expiry and other housekeeping.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// What active expiry may take of each tick: under heavy expiry a quarter of it, as in Redis.
 pub(crate) const EXPIRY_BUDGET: Duration = Duration::from_millis(25);
+
+/// What giving memory back may take of each tick.
+pub(crate) const MAINTENANCE_BUDGET: Duration = Duration::from_millis(1);
 
 /// How long replies may take to leave after the stop signal.
 pub(crate) const DRAIN_LIMIT: Duration = Duration::from_secs(5);

@@ -20,13 +20,6 @@ pub(super) struct Peer {
     pub(super) interest: EventFlags,
 }
 
-/// Connections by event number; numbers are used again.
-#[derive(Default)]
-pub(super) struct Peers {
-    pub(super) slots: Vec<Option<Box<Peer>>>,
-    free: Vec<usize>,
-}
-
 /// How a turn ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -96,9 +89,10 @@ impl Peer {
 
     /// Receives once; `None` when there was nothing. The end of the stream finishes the connection.
     fn receive(&mut self, shared: &Shared, buffers: &mut Buffers) -> Result<Option<Place>, ()> {
-        let Some((buffer, place)) = self.connection.prepare_input(buffers) else {
+        let Some((buffer, place)) = self.connection.prepare_input(shared, buffers) else {
             log::write(Level::Warning, format_args!("no memory for a request; its connection is closed"));
-            return Err(());
+            self.connection.refuse();
+            return Ok(None);
         };
         match recv(&self.socket, spare_capacity(buffer), RecvFlags::empty()) {
             Ok((_, 0)) => {
@@ -162,34 +156,4 @@ pub(super) fn hang_up(socket: &OwnedFd, scratch: &mut Vec<u8>) {
     scratch.clear();
     let _ = recv(socket, spare_capacity(scratch), RecvFlags::DONTWAIT);
     scratch.clear();
-}
-
-impl Peers {
-    pub(super) fn insert(&mut self, peer: Peer) -> usize {
-        let peer = Some(Box::new(peer));
-        match self.free.pop() {
-            Some(index) => {
-                self.slots[index] = peer;
-                index
-            }
-            None => {
-                self.slots.push(peer);
-                self.slots.len() - 1
-            }
-        }
-    }
-
-    pub(super) fn get(&mut self, index: usize) -> Option<&mut Peer> {
-        self.slots.get_mut(index)?.as_deref_mut()
-    }
-
-    pub(super) fn remove(&mut self, index: usize) -> Option<Box<Peer>> {
-        let peer = self.slots.get_mut(index)?.take()?;
-        self.free.push(index);
-        Some(peer)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
 }

@@ -23,8 +23,7 @@ fn the_oldest_go_and_the_newest_stay() {
         }
     }
     let grown = rss(server.pid()).saturating_sub(before);
-    // Generous: the allocator's own arenas and one connection's buffers are not in the cap in this version.
-    assert!(grown < 4 << 20, "2 MiB of data made the process grow by {grown} bytes");
+    assert!(grown <= 2 << 20, "2 MiB of data made the process grow by {grown} bytes");
     let mut exists = |i: u32| c.integer(&format!("EXISTS key:{i}")) == 1;
     let gone = [1, 2, 3, 10, 50, 100].into_iter().filter(|&i| !exists(i)).count();
     assert!(gone >= 3, "only {gone} of the six early keys are gone");
@@ -41,7 +40,9 @@ fn the_oldest_go_and_the_newest_stay() {
     c.send(&request_of(&[b"SET", b"big", &noise(3 << 20, 1)]));
     let refused = String::from_utf8(c.receive()).unwrap();
     assert!(refused.starts_with("-OOM "), "{refused}");
-    assert_eq!(c.integer("DBSIZE"), keys);
+    let after = c.integer("DBSIZE");
+    // But for the few that this connection's own buffers take.
+    assert!((keys - 40..=keys).contains(&after), "{after} of {keys} keys are left");
     assert_eq!(c.integer("EXISTS big"), 0);
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Server {
     seen: Vec<String>,
 }
 
-/// `plumbkv` with these arguments and none of the caller's settings.
+/// `plumbkv` with these arguments and none of the caller's settings but the back end, which `TEST_IO` chooses: the same tests hold for each.
 pub(crate) fn plumbkv(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumbkv"));
     for (name, _) in std::env::vars_os() {
@@ -28,6 +28,9 @@ pub(crate) fn plumbkv(args: &[&str]) -> Command {
         }
     }
     command.args(args).stdin(Stdio::null());
+    if let Ok(io) = std::env::var("TEST_IO") {
+        command.env("PLUMBKV_IO", io);
+    }
     command
 }
 

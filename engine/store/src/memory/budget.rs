@@ -34,10 +34,6 @@ impl Budget {
         }
     }
 
-    pub(super) fn has_room_for(&self, bytes: u64) -> bool {
-        self.used().checked_add(bytes).is_some_and(|sum| sum <= self.cap())
-    }
-
     pub(super) fn used(&self) -> u64 {
         self.used.load(Relaxed)
     }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::shard::{Shard, Sweep};
 use super::store::Store;
+use super::table::Held;
 use crate::error::Result;
 
 /// What a write does to the expiry of its key.
@@ -77,7 +78,7 @@ impl Store {
             let Some(at) = shard.find_live(&self.common, || now_ms, location.tag, key) else {
                 return Ok(false);
             };
-            if !condition.holds(shard.table.slot(at).expiry(), unix_ms) {
+            if !condition.holds(shard.table.held(at).and_then(Held::expiry), unix_ms) {
                 return Ok(false);
             }
             if unix_ms <= now_ms {
@@ -94,7 +95,9 @@ impl Store {
         let mut shard = self.lock(location.shard);
         match shard.find_live(&self.common, || self.now_ms(), location.tag, key) {
             None => Lifetime::Missing,
-            Some(at) => shard.table.slot(at).expiry().map_or(Lifetime::Forever, Lifetime::Until),
+            Some(at) => {
+                shard.table.held(at).and_then(Held::expiry).map_or(Lifetime::Forever, Lifetime::Until)
+            }
         }
     }
 
@@ -104,7 +107,7 @@ impl Store {
         let Some(at) = shard.find_live(&self.common, || self.now_ms(), location.tag, key) else {
             return false;
         };
-        let had_one = shard.table.slot(at).is_volatile();
+        let had_one = shard.table.held(at).is_some_and(Held::is_volatile);
         shard.table.mark_expiry(at, false);
         had_one
     }
@@ -122,14 +125,15 @@ impl Store {
                 Expiry::Clear => shard.table.mark_expiry(at, false),
                 Expiry::At(unix_ms) if unix_ms <= now_ms => {
                     shard.counters.hits += 1;
-                    let slot = shard.remove(&self.common, at);
-                    return Ok(slot.block().map(|block| block.value().to_vec()));
+                    let value = shard.table.held(at).map(|held| held.value().to_vec());
+                    shard.remove(&self.common, at);
+                    return Ok(value);
                 }
                 Expiry::At(unix_ms) => shard.set_expiry(&self.common, at, Some(unix_ms))?,
             }
             shard.counters.hits += 1;
             shard.touch(&self.common, at);
-            Ok(shard.table.block(at).map(|block| block.value().to_vec()))
+            Ok(shard.table.held(at).map(|held| held.value().to_vec()))
         })
     }
 

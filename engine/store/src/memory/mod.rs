@@ -1,23 +1,33 @@
-//! How are entries kept in memory, under a cap on real bytes? `docs/design.md` draws it.
+//! How are entries kept in memory, under a cap on real bytes? `docs/memory-layout.md` draws it.
 //!
-//! Layers, each knowing only those below it: `store` (shards, room) with the calls in `read`, `write`, `expiry`,
-//! `scan` and the choice in `evict`; `shard` (what one lock guards); `table` (where a key is) and `order` (when it
-//! was used); `entry` (one block), `budget` (bytes in use) and `size_class` (what a block really costs).
+//! Layers, each knowing only those below it: `store` (shards) with the calls in `read`, `write`, `expiry`, `scan`, the room they need in `room` and
+//! the choice in `evict` and `fifo`; `shard` (what one lock guards); `table` of `slots` (where a key is), `order`, `frequency` and `ghosts` (when and how often it was
+//! used); `heap` (where entries get their memory); `entry` (one block), `budget` (bytes in use) and `size_class` (what the
+//! allocator's blocks really cost).
 
 mod budget;
+mod clear;
 mod entry;
 mod evict;
 mod expiry;
+mod fifo;
+mod frequency;
+mod ghosts;
+mod heap;
 mod order;
+mod policy;
+mod prefetch;
 mod read;
+mod room;
 mod scan;
 mod shard;
 mod size_class;
+mod slots;
 mod store;
 mod table;
 mod write;
 
-pub use evict::Policy;
 pub use expiry::{ExpireCondition, Expiry, Lifetime};
+pub use policy::Policy;
 pub(crate) use store::Store;
 pub use write::{Condition, SetOptions, SetOutcome};

@@ -2,6 +2,7 @@
 
 use super::shard::Shard;
 use super::store::{Location, Store};
+use super::table::Table;
 
 impl Store {
     pub(crate) fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Option<R> {
@@ -22,12 +23,20 @@ impl Store {
         };
         shard.counters.hits += 1;
         shard.touch(&self.common, at);
-        shard.table.block(at).map(|block| f(block.value()))
+        shard.table.held(at).map(|held| f(held.value()))
     }
 
     pub(crate) fn multi_get(&self, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
         let locations: Vec<Location> = keys.iter().map(|key| self.locate(key)).collect();
         let mut locked = self.lock_several(locations.iter().map(|location| location.shard).collect());
+        // The lines of all keys are on their way before the first is waited for.
+        for fetch in [Table::prefetch, Table::prefetch_entry] {
+            for location in &locations {
+                if let Some(shard) = locked.shard(location.shard) {
+                    fetch(&shard.table, location.tag);
+                }
+            }
+        }
         let one = |(key, location): (&&[u8], &Location)| {
             let shard = locked.shard(location.shard)?;
             self.read_locked(shard, *location, key, <[u8]>::to_vec)
@@ -39,6 +48,6 @@ impl Store {
         let location = self.locate(key);
         let mut shard = self.lock(location.shard);
         let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key)?;
-        Some(shard.entry_cost(at))
+        Some(shard.entry_cost(&self.common, at))
     }
 }

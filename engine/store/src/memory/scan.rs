@@ -7,7 +7,7 @@
 
 use super::store::Store;
 
-const TAG_BITS: u32 = 32;
+const CURSOR_BITS: u32 = 32;
 
 /// Shards without a key to return that one call passes before it hands back a cursor.
 const PATIENCE: usize = 256;
@@ -16,21 +16,21 @@ impl Store {
     pub(crate) fn scan(&self, cursor: u64, count: usize, f: &mut dyn FnMut(&[u8])) -> u64 {
         let count = count.max(1);
         let shards = self.shard_count();
-        let mut index = usize::try_from(cursor >> TAG_BITS).unwrap_or(usize::MAX);
+        let mut index = usize::try_from(cursor >> CURSOR_BITS).unwrap_or(usize::MAX);
         let mut from = cursor as u32;
         let mut returned = 0;
         let mut passed = 0;
         while index < shards {
             let shard = self.lock(index);
             let mut last = None;
-            for (_, slot) in shard.table.walk_from(from) {
-                if returned >= count && last != Some(slot.tag()) {
-                    return (index as u64) << TAG_BITS | u64::from(slot.tag());
+            for (_, held) in shard.table.walk_from(from) {
+                if returned >= count && last != Some(held.tag()) {
+                    return (index as u64) << CURSOR_BITS | u64::from(held.tag());
                 }
-                if let Some(block) = slot.block().filter(|_| !slot.is_expired(|| self.now_ms())) {
-                    f(block.key());
+                if !held.is_expired(|| self.now_ms()) {
+                    f(held.key());
                     returned += 1;
-                    last = Some(slot.tag());
+                    last = Some(held.tag());
                 }
             }
             passed += 1;
@@ -39,14 +39,14 @@ impl Store {
                 break;
             }
         }
-        if index < shards { (index as u64) << TAG_BITS } else { 0 }
+        if index < shards { (index as u64) << CURSOR_BITS } else { 0 }
     }
 
     pub(crate) fn for_each_key(&self, f: &mut dyn FnMut(&[u8])) {
         for index in 0..self.shard_count() {
-            for slot in self.lock(index).table.iter() {
-                if let Some(block) = slot.block().filter(|_| !slot.is_expired(|| self.now_ms())) {
-                    f(block.key());
+            for held in self.lock(index).table.iter() {
+                if !held.is_expired(|| self.now_ms()) {
+                    f(held.key());
                 }
             }
         }

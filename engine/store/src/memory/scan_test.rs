@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::clock::SystemClock;
 use crate::memory::Policy;
-use crate::memory::entry::Block;
-use crate::memory::table::Slot;
+use crate::memory::entry::Contents;
+use crate::memory::slots::TAG_BITS;
 
 #[test]
 fn keys_with_the_same_tag_are_returned_by_the_same_call() {
@@ -17,11 +17,12 @@ fn keys_with_the_same_tag_are_returned_by_the_same_call() {
         table.resize(32).unwrap();
         // Tags 0, 2 and the highest, four keys each: at the start, and in a run that passes the end of the array.
         for (tag, number) in
-            [0, 2, u32::MAX - 1].into_iter().flat_map(|tag| (0..4u8).map(move |number| (tag, number)))
+            [0, 2, (1 << TAG_BITS) - 1].into_iter().flat_map(|tag| (0..4u8).map(move |number| (tag, number)))
         {
             let key = [shard as u8, tag as u8, number];
-            let at = table.find(tag, &key).unwrap_err();
-            table.insert(at, Slot::new(tag, Block::new(0, &key, [b"", b""], None).unwrap(), false, 0));
+            let contents = Contents { key: &key, value: [b"", b""], expiry: None, stamp: 0 };
+            let entry = store.common.heap.store(&store.common.budget, &contents, 0).unwrap();
+            table.insert(tag, entry, false);
         }
     }
     for count in [1, 3, 4, 5, 100] {

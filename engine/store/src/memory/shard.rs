@@ -1,33 +1,122 @@
 //! What can one shard do by itself? Everything that happens under one lock.
 //!
-//! Each call that may need memory first reserves it from the common budget. When that fails it returns a
-//! [`Shortage`] and has changed nothing; the store makes room and calls again (`store.rs`).
+//! A call that needs memory asks the heap and the budget for it. Where there is none it returns a [`Shortage`] and has changed nothing; the
+//! store makes room and calls again (`room.rs`).
 
-use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU64};
+
+use parking_lot::RwLock;
 
 use super::budget::Budget;
-use super::entry::{AllocationFailed, Block, needed_len};
+use super::entry::{Contents, Owned, Shape};
+use super::fifo;
+use super::frequency;
+use super::ghosts::Ghosts;
+use super::heap::{Heap, NoRoom};
 use super::order::{CommonOrder, ShardOrder};
-use super::size_class;
-use super::table::{SLOT_BYTES, Slot, Table, smallest_cost};
+use super::policy::Policy;
+use super::slots::{SLOT_BYTES, Slots};
+use super::table::{Held, Table, smallest_cost, table_cost};
+use crate::clock::Clock;
 use crate::error::Error;
+
+/// Where a key belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Location {
+    pub(super) shard: usize,
+    pub(super) tag: u32,
+}
 
 /// What all shards have in common.
 pub(super) struct Common {
     pub(super) budget: Budget,
+    pub(super) heap: Heap,
     pub(super) order: CommonOrder,
+    pub(super) clock: Arc<dyn Clock>,
+    policy: AtomicU8,
+    /// What left a short while ago, where the policy asks for that.
+    pub(super) ghosts: RwLock<Option<Ghosts>>,
+    /// Bytes that the store holds when it is empty, the heap's aside.
+    base_bytes: u64,
+    /// Bytes that the embedding program has asked to be counted.
+    pub(super) reserved: AtomicU64,
     /// No entry of the store expires before this Unix millisecond: a cycle without work looks at nothing else.
     pub(super) earliest_expiry: AtomicU64,
+}
+
+impl Common {
+    pub(super) fn new(
+        base_bytes: u64,
+        budget: Budget,
+        heap: Heap,
+        clock: Arc<dyn Clock>,
+        policy: Policy,
+    ) -> Self {
+        Self {
+            budget,
+            heap,
+            order: CommonOrder::new(),
+            clock,
+            policy: AtomicU8::new(policy as u8),
+            ghosts: RwLock::new(None),
+            base_bytes,
+            reserved: AtomicU64::new(0),
+            earliest_expiry: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Bytes that the store holds with nothing in it but what takes `alone`.
+    pub(super) fn needed(&self, alone: u64) -> u64 {
+        let ghosts = self.ghosts.read().as_ref().map_or(0, Ghosts::cost);
+        let others = self.base_bytes.saturating_add(ghosts).saturating_add(self.reserved.load(Relaxed));
+        others.saturating_add(self.heap.fixed_bytes()).saturating_add(alone)
+    }
+
+    /// Bytes by which there are more live entries than segments can well hold. Where whole segments leave, there is no such limit.
+    pub(super) fn excess(&self) -> u64 {
+        self.excess_beside(0)
+    }
+
+    /// As [`excess`](Self::excess), were `wanted` more bytes in use for something else.
+    pub(super) fn excess_beside(&self, wanted: u64) -> u64 {
+        if self.budget.cap() == u64::MAX || self.policy() == Policy::AllkeysS3Fifo {
+            return 0;
+        }
+        self.heap.excess(&self.budget, wanted)
+    }
+
+    pub(super) fn policy(&self) -> Policy {
+        Policy::ALL[usize::from(self.policy.load(Relaxed)) % Policy::ALL.len()]
+    }
+
+    pub(super) fn set_policy(&self, policy: Policy) {
+        self.policy.store(policy as u8, Relaxed);
+    }
 }
 
 /// Memory is missing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shortage {
-    /// Bytes to reserve now.
-    pub(super) bytes: u64,
-    /// Bytes that the call would hold at its peak if every other key were gone.
+    pub(super) wants: Wants,
+    /// Bytes that the call would hold at its peak if every other key were gone, the heap's own needs aside.
     pub(super) alone: u64,
+}
+
+/// What memory is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// So many empty segments.
+    Segments(usize),
+    /// So many bytes less of live entries: there are more than segments can well hold.
+    LessLive(u64),
+    /// So many bytes of the budget, for entries with pages of their own.
+    Mappings(u64),
+    /// Of a call with several keys: so many segments, and bytes for entries with pages of their own.
+    Both { segments: usize, mappings: u64 },
+    /// So many bytes of the budget, for what is not an entry: a larger table, or what the embedding program holds.
+    Beside(u64),
 }
 
 /// Why a call under the lock did not finish.
@@ -37,21 +126,20 @@ pub(super) enum Stop {
     Failed(Error),
 }
 
-impl From<Shortage> for Stop {
-    fn from(shortage: Shortage) -> Self {
-        Self::Short(shortage)
+impl Stop {
+    fn from_heap(none: NoRoom, alone: u64) -> Self {
+        match none {
+            NoRoom::Segment => Self::Short(Shortage { wants: Wants::Segments(1), alone }),
+            NoRoom::Mapping(bytes) => Self::Short(Shortage { wants: Wants::Mappings(bytes), alone }),
+            NoRoom::Beside(bytes) => Self::Short(Shortage { wants: Wants::Beside(bytes), alone }),
+            NoRoom::System => Self::Failed(Error::OutOfMemory),
+        }
     }
 }
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::Failed(error)
-    }
-}
-
-impl From<AllocationFailed> for Stop {
-    fn from(_: AllocationFailed) -> Self {
-        Self::Failed(Error::OutOfMemory)
     }
 }
 
@@ -65,13 +153,15 @@ pub(super) struct Counters {
 
 pub(super) struct Shard {
     pub(super) table: Table,
-    /// Bytes of the table and of all blocks in it.
-    bytes: u64,
     pub(super) order: ShardOrder,
     pub(super) counters: Counters,
     /// No entry of this shard expires before this Unix millisecond.
     pub(super) earliest_expiry: u64,
     pub(super) sweep: Sweep,
+    /// For counting accesses by chance.
+    random: fastrand::Rng,
+    /// Whether the call under way has taken memory.
+    pub(super) allocated: bool,
 }
 
 /// How far the active expiry has come in this shard (`expiry.rs`).
@@ -86,11 +176,12 @@ impl Default for Shard {
     fn default() -> Self {
         Self {
             table: Table::default(),
-            bytes: 0,
             order: ShardOrder::default(),
             counters: Counters::default(),
             earliest_expiry: u64::MAX,
             sweep: Sweep { next: 0, earliest: u64::MAX },
+            random: fastrand::Rng::with_seed(0),
+            allocated: false,
         }
     }
 }
@@ -98,39 +189,66 @@ impl Default for Shard {
 /// What is to be stored under a key.
 #[derive(Clone, Copy)]
 pub(super) struct New<'a> {
-    pub(super) tag: u32,
+    pub(super) location: Location,
     pub(super) key: &'a [u8],
     pub(super) value: &'a [u8],
     pub(super) expiry: Option<u64>,
 }
 
 impl New<'_> {
-    fn block_len(&self) -> usize {
-        needed_len(self.key.len(), self.value.len(), self.expiry.is_some())
+    /// Bytes that storing this takes in an empty store, the heap's own needs aside.
+    pub(super) fn alone(&self, common: &Common) -> u64 {
+        self.bytes(common) + smallest_cost()
     }
 
-    pub(super) fn block_cost(&self) -> u64 {
-        size_class::cost(self.block_len())
+    /// Bytes of the entry.
+    pub(super) fn bytes(&self, common: &Common) -> u64 {
+        entry_bytes(common, self.key.len(), self.value.len(), self.expiry.is_some())
     }
 }
 
-impl Shard {
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
+/// Bytes of memory that such an entry occupies.
+fn entry_bytes(common: &Common, key_len: usize, value_len: usize, with_expiry: bool) -> u64 {
+    let len = |spare| Shape::new(key_len, value_len, with_expiry, spare).len();
+    // One with pages of its own is long in any case.
+    common.heap.mapped_bytes(len(0)).map_or(len(0) as u64, |_| common.heap.bytes_for(len(1)))
+}
 
+/// What a growing value gets beyond what it needs, at most.
+const MOST_SPARE: usize = 1024 * 1024;
+
+impl Shard {
     /// Counts an access to the entry at `at`.
     pub(super) fn touch(&mut self, common: &Common, at: usize) {
-        let stamp = self.stamp(common);
-        self.table.slot_mut(at).stamp = stamp;
+        let policy = common.policy();
+        let stamp = if policy == Policy::AllkeysS3Fifo {
+            let Some(stamp) = self.table.held(at).and_then(|held| fifo::accessed(held.stamp())) else {
+                return;
+            };
+            stamp
+        } else if policy.is_lfu() {
+            let Some(held) = self.table.held(at) else { return };
+            frequency::accessed(held.stamp(), common.clock.now_ms(), self.random.f64())
+        } else {
+            self.stamp(common)
+        };
+        self.table.set_stamp(at, stamp);
+    }
+
+    /// What a new entry is stamped with.
+    fn stamp_new(&mut self, common: &Common, location: Location) -> u32 {
+        match common.policy() {
+            Policy::AllkeysS3Fifo => fifo::fresh(common.ghosts.read().as_ref(), location),
+            policy if policy.is_lfu() => frequency::fresh(common.clock.now_ms()),
+            _ => self.stamp(common),
+        }
     }
 
     fn stamp(&mut self, common: &Common) -> u32 {
         let (stamp, passed) = self.order.tick(&common.order, self.table.len());
         if let Some(passed) = passed {
-            for slot in self.table.iter_mut() {
-                slot.stamp = self.order.rebase(slot.stamp, passed);
-            }
+            let order = &self.order;
+            self.table.map_stamps(|stamp| order.rebase(stamp, passed));
         }
         stamp
     }
@@ -144,7 +262,7 @@ impl Shard {
         key: &[u8],
     ) -> Option<usize> {
         let at = self.table.find(tag, key).ok()?;
-        if self.table.slot(at).is_expired(now_ms) {
+        if self.table.held(at).is_some_and(|held| held.is_expired(now_ms)) {
             self.remove(common, at);
             self.counters.expired += 1;
             return None;
@@ -152,138 +270,149 @@ impl Shard {
         Some(at)
     }
 
-    /// Removes the entry at `at`, gives its bytes back, and returns it.
-    pub(super) fn remove(&mut self, common: &Common, at: usize) -> Slot {
-        let slot = self.table.remove(at);
-        self.release(common, slot.block().map_or(0, Block::cost));
-        slot
+    /// Removes the entry at `at`.
+    pub(super) fn remove(&mut self, common: &Common, at: usize) {
+        if let Some(taken) = self.table.remove(at) {
+            self.discard(common, taken.entry);
+        }
     }
 
-    /// Gives back the bytes of a block that has left the table, and of the table if it has become far too large.
-    pub(super) fn release(&mut self, common: &Common, block_cost: u64) {
-        self.bytes -= block_cost;
-        common.budget.release(block_cost);
+    /// Frees an entry that is out of the table.
+    pub(super) fn discard(&mut self, common: &Common, entry: Owned) {
+        common.heap.free(&common.budget, entry);
         self.shrink(common);
     }
 
-    /// Puts an entry back that was taken out of the table just now, under the same lock.
-    pub(super) fn put_back(&mut self, key: &[u8], slot: Slot) {
-        if let Err(at) = self.table.find(slot.tag(), key) {
-            self.table.insert(at, slot);
-        }
-    }
-
-    /// Gives back a table that has become far too large. Needs room for the smaller one beside it; without that it
-    /// is left for a later removal.
+    /// Gives back a table that has become far too large. Needs room for the smaller one beside it; without that it is left for a later
+    /// removal.
     fn shrink(&mut self, common: &Common) {
-        let Some(slots) = self.table.excess() else { return };
-        let needed = super::table::table_cost(slots);
-        if common.budget.try_reserve(needed) {
-            let before = self.table.cost();
-            let released = if self.table.resize(slots).is_ok() { before } else { needed };
-            self.bytes = self.bytes + needed - released;
-            common.budget.release(released);
+        if let Some(slots) = self.table.excess() {
+            let _ = self.resize(common, slots);
         }
     }
 
-    /// Bytes by which storing `new` may raise what this shard holds, its table aside.
-    pub(super) fn block_need(&self, new: &New<'_>, at: Option<usize>) -> u64 {
-        match at.and_then(|at| self.table.block(at)) {
-            Some(old) => new.block_cost().saturating_sub(old.cost()),
-            None => new.block_cost(),
+    fn resize(&mut self, common: &Common, slots: usize) -> Result<(), NoRoom> {
+        let needed = table_cost(slots);
+        if !common.budget.try_reserve(needed) {
+            return Err(NoRoom::Beside(needed));
         }
-    }
-
-    /// Makes the table ready for `more` new entries and takes the `bytes` their blocks need as well, all or
-    /// nothing. What was taken is handed to [`settle`](Self::settle) when the blocks are in place.
-    fn reserve(&mut self, common: &Common, more: usize, bytes: u64, alone: u64) -> Result<Reserved, Stop> {
-        for comfort in [true, false] {
-            let growth = self.table.growth(more, comfort);
-            let table = growth.map_or(0, super::table::table_cost);
-            if common.budget.try_reserve(table + bytes) {
-                if let Some(slots) = growth {
-                    self.grow_to(common, slots).inspect_err(|_| common.budget.release(table + bytes))?;
-                }
-                return Ok(Reserved { bytes, before: self.bytes });
-            }
-            if growth.is_none() {
-                break;
-            }
-        }
-        let table = self.table.growth(more, false).map_or(0, super::table::table_cost);
-        Err(Shortage { bytes: table + bytes, alone: alone + smallest_cost() }.into())
-    }
-
-    /// Exchanges the table for one of `slots` slots, whose bytes have been reserved.
-    pub(super) fn grow_to(&mut self, common: &Common, slots: usize) -> Result<(), AllocationFailed> {
         let before = self.table.cost();
-        self.table.resize(slots)?;
-        self.bytes = self.bytes + self.table.cost() - before;
+        self.table.resize(slots).inspect_err(|_| common.budget.release(needed))?;
         common.budget.release(before);
         Ok(())
     }
 
-    /// Gives back what was reserved and not used, and what was freed.
-    fn settle(&self, common: &Common, reserved: &Reserved) {
-        common.budget.release(reserved.before + reserved.bytes - self.bytes);
+    /// Makes the table ready for `more` new entries, with comfort where there is room for that.
+    pub(super) fn make_places(&mut self, common: &Common, more: usize, alone: u64) -> Result<(), Stop> {
+        let Some(slots) = self.table.growth(more, true) else { return Ok(()) };
+        match self.resize(common, slots) {
+            Ok(()) => return Ok(()),
+            Err(NoRoom::System) => return Err(Stop::Failed(Error::OutOfMemory)),
+            Err(_) => {}
+        }
+        let Some(slots) = self.table.growth(more, false) else { return Ok(()) };
+        self.resize(common, slots).map_err(|none| Stop::from_heap(none, alone))
     }
 
     /// Stores `new`; `at` is where its key is now. The expiry it had is replaced too.
     pub(super) fn put(&mut self, common: &Common, new: New<'_>, at: Option<usize>) -> Result<(), Stop> {
-        let bytes = self.block_need(&new, at);
-        let reserved = self.reserve(common, usize::from(at.is_none()), bytes, new.block_cost())?;
-        let done = self.put_reserved(common, new, at);
-        self.settle(common, &reserved);
-        Ok(done?)
-    }
-
-    /// As [`put`](Self::put), for a caller that has reserved the bytes and has made the table large enough.
-    pub(super) fn put_reserved(
-        &mut self,
-        common: &Common,
-        new: New<'_>,
-        at: Option<usize>,
-    ) -> Result<(), AllocationFailed> {
-        let with_expiry = new.expiry.is_some();
-        if let Some(at) = at {
-            if let Some(block) = self.table.block_mut(at)
-                && block.same_class(new.value.len(), with_expiry)
-            {
-                block.set_value(new.value);
-                if let Some(unix_ms) = new.expiry {
-                    block.set_expiry(unix_ms);
-                }
-                self.table.mark_expiry(at, with_expiry);
-                self.note_expiry(common, new.expiry);
-                self.touch(common, at);
-                return Ok(());
+        match at {
+            None => {
+                self.make_places(common, 1, new.alone(common))?;
+                let entry = self.store(common, &new)?;
+                self.table.insert(new.location.tag, entry, new.expiry.is_some());
             }
-            // The old block goes first, so that both are never in memory together: its bytes pay for the new one.
-            self.bytes -= self.table.take_block(at).map_or(0, |old| old.cost());
-            let block = Block::new(new.block_len(), new.key, [new.value, &[]], new.expiry)
-                .inspect_err(|_| drop(self.table.remove(at)))?;
-            self.bytes += block.cost();
-            self.table.replace_block(at, block, with_expiry);
-            self.note_expiry(common, new.expiry);
-            self.touch(common, at);
-            return Ok(());
+            Some(at) if self.overwrite(common, at, &new)? => self.touch(common, at),
+            Some(at) => {
+                let entry = self.store(common, &new)?;
+                self.exchange(common, at, entry, new.expiry.is_some());
+            }
         }
-        let block = Block::new(new.block_len(), new.key, [new.value, &[]], new.expiry)?;
-        self.insert(common, new.tag, block, new.expiry);
+        self.note_expiry(common, new.expiry);
         Ok(())
     }
 
-    /// Puts a finished block into a table that has room for it; its key is not in there.
-    fn insert(&mut self, common: &Common, tag: u32, block: Block, expiry: Option<u64>) {
-        let stamp = self.stamp(common);
-        self.bytes += block.cost();
-        if let Err(at) = self.table.find(tag, block.key()) {
-            self.table.insert(at, Slot::new(tag, block, expiry.is_some(), stamp));
+    /// Writes an entry for `new` that is in no table yet.
+    pub(super) fn prepare(&mut self, common: &Common, new: &New<'_>, alone: u64) -> Result<Owned, Stop> {
+        let contents = Contents {
+            key: new.key,
+            value: [new.value, &[]],
+            expiry: new.expiry,
+            stamp: self.stamp_new(common, new.location),
+        };
+        let len = contents.shape(0).len();
+        match common.heap.mapped_bytes(len) {
+            Some(bytes) if common.needed(alone) > common.budget.cap() => {
+                return Err(Stop::Short(Shortage { wants: Wants::Mappings(bytes), alone }));
+            }
+            Some(_) => {}
+            None => match common.excess() {
+                0 => {}
+                excess => return Err(Stop::Short(Shortage { wants: Wants::LessLive(excess), alone })),
+            },
         }
-        self.note_expiry(common, expiry);
+        self.allocated = true;
+        common.heap.store(&common.budget, &contents, 0).map_err(|none| Stop::from_heap(none, alone))
     }
 
-    fn note_expiry(&mut self, common: &Common, expiry: Option<u64>) {
+    /// Puts a prepared entry into the table, in place of what is there under its key; there is a place for it.
+    pub(super) fn place(&mut self, common: &Common, new: &New<'_>, entry: Owned) {
+        match self.table.find(new.location.tag, new.key) {
+            Ok(at) => self.exchange(common, at, entry, new.expiry.is_some()),
+            Err(_) => self.table.insert(new.location.tag, entry, new.expiry.is_some()),
+        }
+        self.note_expiry(common, new.expiry);
+    }
+
+    fn store(&mut self, common: &Common, new: &New<'_>) -> Result<Owned, Stop> {
+        self.prepare(common, new, new.alone(common))
+    }
+
+    /// Lets the table point to `entry` in place of what it has at `at`, which is freed.
+    fn exchange(&mut self, common: &Common, at: usize, entry: Owned, is_volatile: bool) {
+        // The table stays as it is: the caller goes on with what is at `at`.
+        if let Some(old) = self.table.replace(at, entry, is_volatile) {
+            common.heap.free(&common.budget, old);
+        }
+    }
+
+    /// Writes the value where the entry is, where that can be done: in a block of the same length, or in a mapping that changes its own.
+    fn overwrite(&mut self, common: &Common, at: usize, new: &New<'_>) -> Result<bool, Stop> {
+        let Some(held) = self.table.held(at).filter(|held| !held.is_shared()) else { return Ok(false) };
+        let is_volatile = new.expiry.is_some();
+        let wanted = Shape::new(new.key.len(), new.value.len(), is_volatile, 1).len();
+        match common.heap.mapped_bytes(wanted) {
+            Some(bytes) if held.is_mapped_alone() => {
+                let alone = new.alone(common);
+                if common.needed(alone) > common.budget.cap() {
+                    return Err(Stop::Short(Shortage { wants: Wants::Mappings(bytes), alone }));
+                }
+                if bytes != common.heap.bytes_for(held.shape().len()) {
+                    self.allocated = true;
+                    let stamp = self.stamp_new(common, new.location);
+                    let contents =
+                        Contents { key: new.key, value: [new.value, &[]], expiry: new.expiry, stamp };
+                    let exchanged = self.table.exchange_large(at, &common.heap, &common.budget, &contents);
+                    return exchanged.map(|()| true).map_err(|none| Stop::from_heap(none, alone));
+                }
+            }
+            // It goes into a segment.
+            None if held.is_mapped_alone() => return Ok(false),
+            _ => {}
+        }
+        let shape = held.shape().with_value(new.value.len(), is_volatile);
+        // A long block may be much longer than the value: then it is exchanged for one that suits.
+        let Some(shape) = shape.filter(|shape| !shape.is_wasteful()) else { return Ok(false) };
+        self.table.set_value(at, shape, new.value, new.expiry);
+        Ok(true)
+    }
+
+    fn stretch(&mut self, common: &Common, at: usize, len: usize) -> Result<(), NoRoom> {
+        self.allocated = true;
+        self.table.stretch(at, &common.heap, &common.budget, len)
+    }
+
+    pub(super) fn note_expiry(&mut self, common: &Common, expiry: Option<u64>) {
         if let Some(unix_ms) = expiry {
             if unix_ms < self.earliest_expiry {
                 self.earliest_expiry = unix_ms;
@@ -293,100 +422,90 @@ impl Shard {
         }
     }
 
-    /// Adds `suffix` to the value at `at` and returns the new length. A value that has to move gets a quarter more
-    /// room than it needs (at most 1 MiB) if that is free, so that many small appends do not copy it each time.
+    /// Adds `suffix` to the value at `at` and returns the new length. A value that has to move gets a quarter more room than it needs (at
+    /// most 1 MiB) if that is free, so that many small appends do not copy it each time.
     pub(super) fn append(&mut self, common: &Common, at: usize, suffix: &[u8]) -> Result<usize, Stop> {
-        const MOST_SPARE: usize = 1024 * 1024;
-        let with_expiry = self.table.slot(at).is_volatile();
-        let Some(block) = self.table.block_mut(at) else { return Ok(0) };
-        let value_len = block.value().len() + suffix.len();
-        if block.fits(value_len, with_expiry) {
-            block.extend_value(suffix);
-            self.touch(common, at);
-            return Ok(value_len);
+        let Some(held) = self.table.held(at) else { return Ok(0) };
+        let (old_len, expiry) = (held.value().len(), held.expiry());
+        let value_len = old_len + suffix.len();
+        let fits = |held: Held<'_>| held.shape().with_value(value_len, expiry.is_some());
+        let mut shape = fits(held).filter(|_| !held.is_shared());
+        if shape.is_none() {
+            let len = Shape::new(held.key().len(), value_len, true, 1).len();
+            let spare = (len / 4).min(MOST_SPARE);
+            let can_stretch = held.is_mapped_alone() && common.heap.can_stretch(held.shape().len(), len);
+            // The bytes are copied from one block to the other, unless the block itself can grow.
+            let beside = if can_stretch { 0 } else { common.heap.bytes_for(held.shape().len()) };
+            let alone = common.heap.bytes_for(len) + beside + smallest_cost();
+            if common.needed(alone) > common.budget.cap() {
+                return Err(Stop::Short(Shortage { wants: Wants::LessLive(0), alone }));
+            }
+            if can_stretch {
+                let stretched =
+                    self.stretch(common, at, len + spare).or_else(|_| self.stretch(common, at, len));
+                stretched.map_err(|none| Stop::from_heap(none, alone))?;
+                shape = self.table.held(at).and_then(fits);
+            } else {
+                let rewritten = self.rewrite(common, at, suffix, expiry, spare);
+                let rewritten = rewritten.or_else(|_| self.rewrite(common, at, suffix, expiry, 0));
+                rewritten.map_err(|none| Stop::from_heap(none, alone))?;
+            }
         }
-        let exact = needed_len(block.key().len(), value_len, with_expiry);
-        let (roomy_cost, exact_cost) =
-            (size_class::cost(exact + (exact / 4).min(MOST_SPARE)), size_class::cost(exact));
-        let alone = exact_cost + block.cost();
-        let roomy = common.budget.try_reserve(roomy_cost);
-        if !roomy && !common.budget.try_reserve(exact_cost) {
-            return Err(Shortage { bytes: exact_cost, alone: alone + smallest_cost() }.into());
+        if let Some(shape) = shape {
+            self.table.extend_value(at, shape, suffix, expiry);
         }
-        let (bytes, len) =
-            if roomy { (roomy_cost, exact + (exact / 4).min(MOST_SPARE)) } else { (exact_cost, exact) };
-        let reserved = Reserved { bytes, before: self.bytes };
-        let done = self.move_block(at, len, suffix, self.table.slot(at).expiry());
-        self.settle(common, &reserved);
-        done?;
         self.touch(common, at);
         Ok(value_len)
     }
 
+    /// Copies the entry at `at`, with `suffix` added to its value and room for `spare` bytes more.
+    fn rewrite(
+        &mut self,
+        common: &Common,
+        at: usize,
+        suffix: &[u8],
+        expiry: Option<u64>,
+        spare: usize,
+    ) -> Result<(), NoRoom> {
+        let Some(held) = self.table.held(at) else { return Ok(()) };
+        let contents =
+            Contents { key: held.key(), value: [held.value(), suffix], expiry, stamp: held.stamp() };
+        let entry = common.heap.store(&common.budget, &contents, spare)?;
+        self.allocated = true;
+        self.exchange(common, at, entry, expiry.is_some());
+        Ok(())
+    }
+
     /// Sets or clears the expiry of the entry at `at`, without counting as an access.
     pub(super) fn set_expiry(&mut self, common: &Common, at: usize, expiry: Option<u64>) -> Result<(), Stop> {
-        let Some(unix_ms) = expiry else {
+        let (Some(unix_ms), Some(held)) = (expiry, self.table.held(at)) else {
             self.table.mark_expiry(at, false);
             return Ok(());
         };
-        let Some(block) = self.table.block_mut(at) else { return Ok(()) };
-        let value_len = block.value().len();
-        if block.fits(value_len, true) {
-            block.set_expiry(unix_ms);
-            self.table.mark_expiry(at, true);
+        if let Some(shape) = held.shape().with_value(held.value().len(), true) {
+            self.table.set_expiry(at, shape, unix_ms);
         } else {
-            let len = needed_len(block.key().len(), value_len, true);
-            let (bytes, old) = (size_class::cost(len), block.cost());
-            if !common.budget.try_reserve(bytes) {
-                return Err(Shortage { bytes, alone: bytes + old + smallest_cost() }.into());
-            }
-            let reserved = Reserved { bytes, before: self.bytes };
-            let done = self.move_block(at, len, &[], expiry);
-            self.settle(common, &reserved);
-            done?;
+            let alone = 2 * entry_bytes(common, held.key().len(), held.value().len(), true) + smallest_cost();
+            self.rewrite(common, at, &[], expiry, 0).map_err(|none| Stop::from_heap(none, alone))?;
         }
         self.note_expiry(common, expiry);
         Ok(())
     }
 
-    /// Copies the entry at `at` into a block of `len` bytes with `suffix` added to its value.
-    fn move_block(
-        &mut self,
-        at: usize,
-        len: usize,
-        suffix: &[u8],
-        expiry: Option<u64>,
-    ) -> Result<(), AllocationFailed> {
-        if let Some(old) = self.table.block(at) {
-            let block = Block::new(len, old.key(), [old.value(), suffix], expiry)?;
-            self.bytes = self.bytes + block.cost() - old.cost();
-            self.table.replace_block(at, block, expiry.is_some());
-        }
-        Ok(())
-    }
-
-    /// Counts the shard's bytes afresh.
-    pub(super) fn recount(&self) -> u64 {
-        self.table.cost() + self.table.iter().filter_map(Slot::block).map(Block::cost).sum::<u64>()
-    }
-
     /// Bytes accounted for the entry at `at`.
-    pub(super) fn entry_cost(&self, at: usize) -> u64 {
-        self.table.block(at).map_or(0, Block::cost) + SLOT_BYTES as u64
+    pub(super) fn entry_cost(&self, common: &Common, at: usize) -> u64 {
+        let cost = |held: Held<'_>| common.heap.bytes_for(held.shape().len()) + SLOT_BYTES as u64;
+        self.table.held(at).map_or(0, cost)
     }
 
-    /// Removes everything.
-    pub(super) fn clear(&mut self, common: &Common) {
-        self.table = Table::default();
-        common.budget.release(self.bytes);
-        self.bytes = 0;
+    /// Forgets everything, and returns the memory of the table, to be freed at leisure. The caller clears the heap.
+    pub(super) fn clear(&mut self, common: &Common) -> Slots {
+        let (slots, large) = self.table.clear();
+        for entry in large {
+            common.heap.free(&common.budget, entry);
+        }
         self.earliest_expiry = u64::MAX;
         self.sweep = Sweep { next: 0, earliest: u64::MAX };
+        slots
     }
-}
-
-/// Bytes taken from the budget, and what the shard held then.
-struct Reserved {
-    bytes: u64,
-    before: u64,
 }

@@ -2,16 +2,19 @@
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use foldhash::SharedSeed;
 use foldhash::quality::SeedableRandomState;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::budget::Budget;
-use super::evict::{Policy, Protected};
-use super::order::CommonOrder;
-use super::shard::{Common, Shard, Shortage, Stop};
+use super::evict::Candidates;
+use super::heap::Heap;
+use super::policy::Policy;
+pub(super) use super::shard::Location;
+use super::shard::{Common, Shard};
+use super::slots::Slots;
 use super::table::tag_of;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -27,11 +30,16 @@ pub(crate) struct Store {
     shards: Box<[Padded]>,
     pub(super) common: Common,
     hasher: SeedableRandomState,
-    clock: Arc<dyn Clock>,
-    policy: AtomicU8,
     samples: AtomicU32,
     random: AtomicU64,
+    pub(super) candidates: Mutex<Candidates>,
+    /// Memory of tables that are no more, still counted (`clear.rs`).
+    pub(super) dead_tables: Mutex<Vec<Slots>>,
+    /// Held by the one call that makes room for itself (`room.rs`).
+    pub(super) making_room: Mutex<()>,
     pub(super) sweeping: AtomicU64,
+    /// The shard at which `fifo.rs` looks for large entries next.
+    pub(super) large_hand: AtomicU64,
     refused: AtomicU64,
 }
 
@@ -50,13 +58,6 @@ impl Locked<'_> {
         let place = self.0.binary_search_by_key(&index, |(held, _)| *held).ok()?;
         Some(&mut self.0[place].1)
     }
-}
-
-/// Where a key belongs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Location {
-    pub(super) shard: usize,
-    pub(super) tag: u32,
 }
 
 impl Store {
@@ -82,21 +83,26 @@ impl Store {
         };
         let shards: Box<[Padded]> = (0..count).map(|_| Padded::default()).collect();
         let base = base_bytes(count);
-        Ok(Self {
+        let budget = Budget::new(cap_bytes, base);
+        let heap = Heap::new(cap_bytes, is_huge(cap_bytes));
+        // A cap too small for this holds nothing: every write is refused.
+        heap.prepare(&budget);
+        let common = Common::new(base, budget, heap, clock, policy);
+        let store = Self {
             shards,
-            common: Common {
-                budget: Budget::new(cap_bytes, base),
-                order: CommonOrder::new(),
-                earliest_expiry: AtomicU64::new(u64::MAX),
-            },
+            common,
             hasher: SeedableRandomState::with_seed(seed, shared),
-            clock,
-            policy: AtomicU8::new(policy as u8),
             samples: AtomicU32::new(samples),
             random: AtomicU64::new(seed.rotate_left(32)),
+            candidates: Mutex::default(),
+            making_room: Mutex::default(),
+            dead_tables: Mutex::default(),
             sweeping: AtomicU64::new(0),
+            large_hand: AtomicU64::new(0),
             refused: AtomicU64::new(0),
-        })
+        };
+        store.set_policy(policy);
+        Ok(store)
     }
 
     pub(super) fn locate(&self, key: &[u8]) -> Location {
@@ -109,16 +115,20 @@ impl Store {
         self.shards[shard].0.lock()
     }
 
+    pub(super) fn try_lock(&self, shard: usize) -> Option<MutexGuard<'_, Shard>> {
+        self.shards[shard].0.try_lock()
+    }
+
     pub(super) fn shard_count(&self) -> usize {
         self.shards.len()
     }
 
     pub(super) fn now_ms(&self) -> u64 {
-        self.clock.now_ms()
+        self.common.clock.now_ms()
     }
 
     pub(super) fn policy(&self) -> Policy {
-        Policy::ALL[usize::from(self.policy.load(Relaxed)) % Policy::ALL.len()]
+        self.common.policy()
     }
 
     pub(super) fn samples(&self) -> usize {
@@ -132,65 +142,20 @@ impl Store {
         fastrand::Rng::with_seed((state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9))
     }
 
-    /// Carries out `op` under the shard's lock, making room as often as it asks for some. `op` must change
-    /// nothing when it returns an error; it is called again after others may have changed the shard.
-    pub(super) fn with_room<R>(
-        &self,
-        location: Location,
-        mut op: impl FnMut(&mut Shard) -> std::result::Result<R, Stop>,
-    ) -> Result<R> {
-        let protected = Protected { shard: location.shard, tag: location.tag };
-        let mut shard = self.lock(location.shard);
-        loop {
-            let shortage = match op(&mut shard) {
-                Ok(done) => return Ok(done),
-                Err(Stop::Failed(error)) => return Err(error),
-                Err(Stop::Short(shortage)) => shortage,
-            };
-            self.check_possible(shortage)?;
-            if !self.evict_here(&mut shard, shortage.bytes, protected) {
-                drop(shard);
-                self.make_room(shortage, Some(protected))?;
-                shard = self.lock(location.shard);
-            }
-        }
-    }
-
-    /// Makes room for a shortage that was met with locks that are now released.
-    pub(super) fn make_room(&self, shortage: Shortage, protected: Option<Protected>) -> Result<()> {
-        self.check_possible(shortage)?;
-        if self.evict_anywhere(shortage.bytes, protected) {
-            return Ok(());
-        }
+    pub(super) fn count_refusal(&self) {
         self.refused.fetch_add(1, Relaxed);
-        Err(Error::OutOfMemory)
     }
 
-    /// Refuses what would not fit with every other key gone, before anything is evicted for it.
-    fn check_possible(&self, shortage: Shortage) -> Result<()> {
-        let (needed, cap) =
-            (base_bytes(self.shards.len()).saturating_add(shortage.alone), self.common.budget.cap());
-        if needed > cap {
-            self.refused.fetch_add(1, Relaxed);
-            return Err(Error::TooLargeForCap { needed, cap });
-        }
-        if self.policy() == Policy::NoEviction {
-            self.refused.fetch_add(1, Relaxed);
-            return Err(Error::OutOfMemory);
-        }
-        Ok(())
+    pub(crate) fn cap(&self) -> u64 {
+        self.common.budget.cap()
     }
 
     pub(crate) fn set_cap(&self, cap_bytes: u64) -> Result<()> {
         check_cap(cap_bytes)?;
         self.common.budget.set_cap(cap_bytes);
         // What the policy does not let go stays; writes are refused until there is room.
-        let _ = self.evict_anywhere(0, None);
+        self.fall_below_cap();
         Ok(())
-    }
-
-    pub(crate) fn set_policy(&self, policy: Policy) {
-        self.policy.store(policy as u8, Relaxed);
     }
 
     pub(crate) fn set_samples(&self, samples: u32) -> Result<()> {
@@ -208,29 +173,30 @@ impl Store {
     }
 
     /// Locks every shard, in ascending order.
-    fn lock_all(&self) -> Vec<MutexGuard<'_, Shard>> {
+    pub(super) fn lock_all(&self) -> Vec<MutexGuard<'_, Shard>> {
         (0..self.shards.len()).map(|index| self.lock(index)).collect()
-    }
-
-    pub(crate) fn clear(&self) {
-        for mut shard in self.lock_all() {
-            shard.clear(&self.common);
-        }
     }
 
     pub(crate) fn len(&self) -> u64 {
         (0..self.shards.len()).map(|index| self.lock(index).table.len() as u64).sum()
     }
 
-    pub(crate) fn recount_bytes(&self) -> u64 {
-        base_bytes(self.shards.len()) + self.lock_all().iter().map(|shard| shard.recount()).sum::<u64>()
+    pub(crate) fn recount_entry_bytes(&self) -> u64 {
+        let shards = self.lock_all();
+        let entries = |shard: &MutexGuard<'_, Shard>| {
+            shard.table.iter().map(|held| self.common.heap.bytes_for(held.shape().len())).sum::<u64>()
+        };
+        shards.iter().map(entries).sum()
     }
 
     pub(crate) fn stats(&self) -> Stats {
+        let usage = self.common.heap.usage();
         let mut stats = Stats {
+            entry_bytes: usage.live + usage.large,
             keys: 0,
             keys_with_expiry: 0,
             accounted_bytes: self.common.budget.used(),
+            reserved_bytes: self.common.reserved.load(Relaxed),
             cap_bytes: self.common.budget.cap(),
             evicted: 0,
             expired: 0,
@@ -253,6 +219,13 @@ impl Store {
     }
 }
 
+/// From this cap on huge pages are asked for: they save most misses of the address cache, and 2 MiB more or less do not matter.
+const HUGE_FROM: u64 = 256 * 1024 * 1024;
+
+fn is_huge(cap_bytes: u64) -> bool {
+    cap_bytes >= HUGE_FROM
+}
+
 /// One shard per 256 KiB of cap, so that a small store is not eaten by its tables; up to 4096, from where on more
 /// would not let more threads in.
 fn shards_for(cap_bytes: u64) -> usize {
@@ -262,7 +235,7 @@ fn shards_for(cap_bytes: u64) -> usize {
 }
 
 /// What the store holds when it holds nothing.
-fn base_bytes(shards: usize) -> u64 {
+pub(super) fn base_bytes(shards: usize) -> u64 {
     super::size_class::cost(shards * size_of::<Padded>())
 }
 

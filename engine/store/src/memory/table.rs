@@ -1,7 +1,7 @@
 //! Where is the entry of a key? An open-addressing table kept in the order of the hashes.
 //!
-//! Linear probing with Robin Hood placement: the home of a tag (the upper half of the key's hash) is
-//! `tag × slots / 2^32`, which grows with the tag, and among entries that compete for a place the lower home
+//! Linear probing with Robin Hood placement: the home of a tag (the upper 19 bits of the key's hash) is
+//! `tag × slots / 2^19`, which grows with the tag, and among entries that compete for a place the lower home
 //! comes first, then the lower tag. So the whole array is sorted by tag, with gaps, and that buys four things:
 //!
 //! - a search for an absent key ends at the first larger tag, so it costs no more than a successful one;
@@ -14,66 +14,110 @@
 //! 3 at the usual most of 0.8, 8.5 at the most ever allowed, 15/16. Robin Hood placement leaves that mean as it
 //! is and cuts its variance (Celis, Larson, Munro: "Robin Hood hashing", FOCS 1985).
 
-use super::entry::{AllocationFailed, Block};
-use super::size_class;
+use std::marker::PhantomData;
 
-/// The lowest bit of a mark says whether the entry has an expiry, the other 31 are the tag.
-const VOLATILE: u32 = 1;
+use super::budget::Budget;
+use super::entry::{Contents, Entry, Owned, Shape};
+use super::heap::{Found, Heap, NoRoom, Survivors};
+use super::slots::{Slot, Slots, TAG_BITS, cost, rounded};
+
 const SMALLEST: usize = 8;
 
-/// One place in the table. Sampling and SCAN's skipping read only this, never the block.
-#[derive(Default)]
-pub(super) struct Slot {
-    block: Option<Block>,
-    mark: u32,
-    /// When the entry was last accessed: the lower half of the shard's operation counter (`order.rs`).
-    pub(super) stamp: u32,
+/// An entry as it stands in a table, for as long as the table is not changed.
+#[derive(Clone, Copy)]
+pub(super) struct Held<'a> {
+    slot: Slot,
+    entry: Entry,
+    table: PhantomData<&'a Table>,
 }
 
-/// What every entry costs besides its block, not counting the empty slots.
-pub(super) const SLOT_BYTES: usize = size_of::<Slot>();
-const _: () = assert!(SLOT_BYTES == 24);
-
-impl Slot {
-    pub(super) fn new(tag: u32, block: Block, with_expiry: bool, stamp: u32) -> Self {
-        Self { block: Some(block), mark: tag | if with_expiry { VOLATILE } else { 0 }, stamp }
+// SAFETY of what follows: an entry that a table points to is there; it is freed after it was taken out, which needs the table mutably, as does every
+// change of its value.
+impl<'a> Held<'a> {
+    fn new(slot: Slot) -> Option<Self> {
+        Some(Self { slot, entry: slot.entry()?, table: PhantomData })
     }
 
-    pub(super) fn tag(&self) -> u32 {
-        self.mark & !VOLATILE
+    pub(super) fn tag(self) -> u32 {
+        self.slot.tag()
     }
 
-    pub(super) fn is_volatile(&self) -> bool {
-        self.mark & VOLATILE != 0
+    pub(super) fn is_volatile(self) -> bool {
+        self.slot.is_volatile()
     }
 
-    pub(super) fn block(&self) -> Option<&Block> {
-        self.block.as_ref()
+    pub(super) fn shape(self) -> Shape {
+        // SAFETY: see above.
+        unsafe { self.entry.shape() }
     }
 
-    pub(super) fn expiry(&self) -> Option<u64> {
-        self.block.as_ref().filter(|_| self.is_volatile()).map(Block::expiry)
+    pub(super) fn key(self) -> &'a [u8] {
+        // SAFETY: see above.
+        unsafe { self.entry.key() }
     }
 
-    pub(super) fn is_expired(&self, now_ms: impl FnOnce() -> u64) -> bool {
+    pub(super) fn value(self) -> &'a [u8] {
+        // SAFETY: see above.
+        unsafe { self.entry.value() }
+    }
+
+    pub(super) fn stamp(self) -> u32 {
+        // SAFETY: see above.
+        unsafe { self.entry.stamp() }
+    }
+
+    /// Whether the entry has a mapping of its own.
+    pub(super) fn is_mapped(self) -> bool {
+        // SAFETY: see above.
+        unsafe { self.entry.is_mapped() }
+    }
+
+    /// Whether the entry has a mapping of its own that nobody else holds.
+    pub(super) fn is_mapped_alone(self) -> bool {
+        // SAFETY: see above.
+        unsafe { self.entry.is_mapped() && !super::heap::is_shared(self.entry) }
+    }
+
+    /// Whether somebody is sending the value, so that it must stay as it is.
+    pub(super) fn is_shared(self) -> bool {
+        // SAFETY: see above.
+        unsafe { super::heap::is_shared(self.entry) }
+    }
+
+    pub(super) fn expiry(self) -> Option<u64> {
+        // SAFETY: see above; the slot says that there is one.
+        self.is_volatile().then(|| unsafe { self.entry.expiry() })
+    }
+
+    pub(super) fn is_expired(self, now_ms: impl FnOnce() -> u64) -> bool {
         self.expiry().is_some_and(|at| at <= now_ms())
     }
 }
 
-/// The part of a hash that places an entry within its shard: the upper half, less the bit that marks expiry.
+/// The part of a hash that places an entry within its shard: its upper bits.
 pub(super) fn tag_of(hash: u64) -> u32 {
-    (hash >> 32) as u32 & !VOLATILE
+    (hash >> (64 - TAG_BITS)) as u32
+}
+
+/// What was taken out of a table.
+#[must_use]
+pub(super) struct Taken {
+    tag: u32,
+    is_volatile: bool,
+    pub(super) entry: Owned,
 }
 
 #[derive(Default)]
 pub(super) struct Table {
-    slots: Vec<Slot>,
-    len: usize,
-    volatile: usize,
+    slots: Slots,
+    // A shard of four thousand million entries would take 400 GB.
+    len: u32,
+    volatile: u32,
+    mapped: u32,
 }
 
 fn home(tag: u32, slots: usize) -> usize {
-    ((u64::from(tag) * slots as u64) >> 32) as usize
+    ((u64::from(tag) * slots as u64) >> TAG_BITS) as usize
 }
 
 /// How far the slot at `at` is from the home of `tag`.
@@ -88,7 +132,7 @@ fn following(at: usize, slots: usize) -> usize {
 
 /// Bytes of memory that a table of so many slots occupies.
 pub(super) fn table_cost(slots: usize) -> u64 {
-    size_class::cost(slots * SLOT_BYTES)
+    cost(slots)
 }
 
 /// The size of a table that holds one entry.
@@ -96,13 +140,8 @@ pub(super) fn smallest_cost() -> u64 {
     table_cost(SMALLEST)
 }
 
-/// The size that an empty table takes when `entries` are to come at once.
-pub(super) fn cost_for(entries: usize) -> u64 {
-    table_cost(slots_for(entries))
-}
-
 fn slots_for(entries: usize) -> usize {
-    (entries + entries.div_ceil(4) + 1).max(SMALLEST)
+    rounded((entries + entries.div_ceil(4) + 1).max(SMALLEST))
 }
 
 /// Entries that `slots` slots hold before the table should grow.
@@ -117,31 +156,41 @@ fn bearable(slots: usize) -> usize {
 
 impl Table {
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     pub(super) fn volatile(&self) -> usize {
-        self.volatile
+        self.volatile as usize
+    }
+
+    /// Entries with mappings of their own.
+    pub(super) fn mapped(&self) -> usize {
+        self.mapped as usize
     }
 
     pub(super) fn cost(&self) -> u64 {
         table_cost(self.slots.len())
     }
 
-    pub(super) fn slot(&self, at: usize) -> &Slot {
-        &self.slots[at]
+    /// The entry at `at`, where there is one.
+    pub(super) fn held(&self, at: usize) -> Option<Held<'_>> {
+        Held::new(self.slots[at])
     }
 
-    pub(super) fn slot_mut(&mut self, at: usize) -> &mut Slot {
-        &mut self.slots[at]
+    /// Asks for the line in which a search for `tag` begins.
+    pub(super) fn prefetch(&self, tag: u32) {
+        if let Some(slot) = self.slots.get(home(tag, self.slots.len())) {
+            super::prefetch::read(std::ptr::from_ref(slot));
+        }
     }
 
-    pub(super) fn block(&self, at: usize) -> Option<&Block> {
-        self.slots[at].block.as_ref()
-    }
-
-    pub(super) fn block_mut(&mut self, at: usize) -> Option<&mut Block> {
-        self.slots[at].block.as_mut()
+    /// Asks for the first line of the entry that a search for `tag` looks at first.
+    pub(super) fn prefetch_entry(&self, tag: u32) {
+        let start = home(tag, self.slots.len());
+        let near = self.slots.iter().skip(start).take(8).take_while(|slot| !slot.is_empty());
+        if let Some(entry) = { near }.find(|slot| slot.tag() == tag).and_then(|slot| slot.entry()) {
+            super::prefetch::read(entry.address().as_ptr());
+        }
     }
 
     /// Where `key` is (`Ok`) or would be inserted (`Err`).
@@ -153,11 +202,10 @@ impl Table {
         let mut at = home(tag, slots);
         let mut distance = 0;
         loop {
-            let slot = &self.slots[at];
-            let Some(block) = &slot.block else { return Err(at) };
-            let theirs = slot.tag();
+            let Some(held) = self.held(at) else { return Err(at) };
+            let theirs = held.tag();
             if theirs == tag {
-                if block.key() == key {
+                if held.key() == key {
                     return Ok(at);
                 }
             } else {
@@ -171,17 +219,35 @@ impl Table {
         }
     }
 
+    /// Where the table points to what was found, if it does.
+    pub(super) fn find_found(&self, tag: u32, found: &Found<'_>) -> Option<usize> {
+        let mut with_tag = self.walk_from(tag).take_while(|(_, held)| held.tag() == tag);
+        with_tag.find(|(_, held)| held.entry == found.entry()).map(|(at, _)| at)
+    }
+
+    /// Moves what was found to the survivors, if the table points to it at `at`.
+    pub(super) fn move_found(&mut self, at: usize, found: &Found<'_>, survivors: &mut Survivors<'_>) {
+        let slot = self.slots[at];
+        if slot.entry() != Some(found.entry()) {
+            return;
+        }
+        // SAFETY: the table has the entry, and is borrowed mutably, so the caller holds whatever guards it.
+        if let Some(moved) = unsafe { survivors.take(found) } {
+            self.slots[at] = Slot::new(slot.tag(), moved, slot.is_volatile());
+        }
+    }
+
     /// How many slots the table should have to take `more` entries, if not what it has. While it is merely
     /// less than comfortable, growth is worth having only where it costs no other key its place.
     pub(super) fn growth(&self, more: usize, comfort: bool) -> Option<usize> {
         if more == 0 {
             return None;
         }
-        let needed = self.len + more;
+        let needed = self.len() + more;
         let slots = self.slots.len();
         let enough = if comfort { comfortable(slots) } else { bearable(slots) };
         // A third more than there was: between growths the load runs from 0.6 to 0.8.
-        (needed > enough).then(|| slots_for(needed).max(slots + slots / 3))
+        (needed > enough).then(|| rounded(slots_for(needed).max(slots + slots / 3)))
     }
 
     /// How many slots would do, where the table is less than a quarter full.
@@ -190,21 +256,16 @@ impl Table {
         if self.len == 0 {
             return (slots > 0).then_some(0);
         }
-        (slots > SMALLEST && self.len * 4 < slots).then(|| (self.len * 2).max(SMALLEST))
+        (slots > SMALLEST && self.len() * 4 < slots).then(|| rounded((self.len() * 2).max(SMALLEST)))
     }
 
     /// Moves the entries into `slots` slots. Both arrays exist while it runs.
-    pub(super) fn resize(&mut self, slots: usize) -> Result<(), AllocationFailed> {
-        let mut fresh = Vec::new();
-        fresh.try_reserve_exact(slots).map_err(|_| AllocationFailed)?;
-        fresh.resize_with(slots, Slot::default);
-        let old = std::mem::replace(&mut self.slots, fresh);
-        for slot in old {
-            if slot.block.is_some() {
-                let at = self.place_for(slot.tag());
-                self.open_gap(at);
-                self.slots[at] = slot;
-            }
+    pub(super) fn resize(&mut self, slots: usize) -> Result<(), NoRoom> {
+        let old = std::mem::replace(&mut self.slots, Slots::new(slots)?);
+        for slot in old.iter().filter(|slot| !slot.is_empty()) {
+            let at = self.place_for(slot.tag());
+            self.open_gap(at);
+            self.slots[at] = *slot;
         }
         Ok(())
     }
@@ -214,7 +275,7 @@ impl Table {
         let slots = self.slots.len();
         let mut at = home(tag, slots);
         let mut distance = 0;
-        while self.slots[at].block.is_some() {
+        while !self.slots[at].is_empty() {
             let theirs = self.slots[at].tag();
             let their_distance = displacement(at, theirs, slots);
             if their_distance < distance || (their_distance == distance && theirs > tag) {
@@ -226,19 +287,21 @@ impl Table {
         at
     }
 
-    /// Puts a new entry where [`find`](Self::find) said; the caller has made the table large enough.
-    pub(super) fn insert(&mut self, at: usize, slot: Slot) {
+    /// Adds an entry whose key is not there; the caller has made the table large enough.
+    pub(super) fn insert(&mut self, tag: u32, entry: Owned, is_volatile: bool) {
+        let at = self.place_for(tag);
         self.len += 1;
-        self.volatile += usize::from(slot.is_volatile());
+        self.volatile += u32::from(is_volatile);
+        self.mapped += u32::from(entry.is_mapped());
         self.open_gap(at);
-        self.slots[at] = slot;
+        self.slots[at] = Slot::new(tag, entry.into_entry(), is_volatile);
     }
 
     /// Moves the run that starts at `at` one place on, so that `at` is empty.
     fn open_gap(&mut self, at: usize) {
         let slots = self.slots.len();
         let mut end = at;
-        while self.slots[end].block.is_some() {
+        while !self.slots[end].is_empty() {
             end = following(end, slots);
         }
         if end >= at {
@@ -250,17 +313,21 @@ impl Table {
         }
     }
 
-    /// Takes the entry at `at` out and moves the rest of its run back by one.
-    pub(super) fn remove(&mut self, at: usize) -> Slot {
+    /// Takes the entry at `at` out, which is there, and moves the rest of its run back by one.
+    pub(super) fn remove(&mut self, at: usize) -> Option<Taken> {
         let slots = self.slots.len();
-        let removed = std::mem::take(&mut self.slots[at]);
+        let removed = self.slots[at];
+        // SAFETY: the slot is overwritten below, and no other points to the same entry.
+        let entry = unsafe { Owned::new(removed.entry()?) };
+        self.slots[at] = Slot::default();
         self.len -= 1;
-        self.volatile -= usize::from(removed.is_volatile());
+        self.volatile -= u32::from(removed.is_volatile());
+        self.mapped -= u32::from(entry.is_mapped());
         let mut end = at;
         loop {
             let next = following(end, slots);
-            let slot = &self.slots[next];
-            if slot.block.is_none() || displacement(next, slot.tag(), slots) == 0 {
+            let slot = self.slots[next];
+            if slot.is_empty() || displacement(next, slot.tag(), slots) == 0 {
                 break;
             }
             end = next;
@@ -272,45 +339,138 @@ impl Table {
             self.slots.swap(0, slots - 1);
             self.slots[..=end].rotate_left(1);
         }
-        removed
+        Some(Taken { tag: removed.tag(), is_volatile: removed.is_volatile(), entry })
     }
 
-    /// Takes the block at `at` out and leaves the slot; the caller replaces the block or removes the slot.
-    pub(super) fn take_block(&mut self, at: usize) -> Option<Block> {
-        self.slots[at].block.take()
+    /// Puts back what [`remove`](Self::remove) took out.
+    pub(super) fn put_back(&mut self, taken: Taken) {
+        self.insert(taken.tag, taken.entry, taken.is_volatile);
     }
 
-    /// Exchanges the block at `at`, and says whether the new one has an expiry.
-    pub(super) fn replace_block(&mut self, at: usize, block: Block, with_expiry: bool) {
-        self.slots[at].block = Some(block);
-        self.mark_expiry(at, with_expiry);
+    /// Lets the slot at `at` point to another entry with the same key, and says whether that one has an expiry. The old one is handed back.
+    pub(super) fn replace(&mut self, at: usize, entry: Owned, is_volatile: bool) -> Option<Owned> {
+        let old = self.slots[at];
+        self.volatile = self.volatile + u32::from(is_volatile) - u32::from(old.is_volatile());
+        self.mapped += u32::from(entry.is_mapped());
+        self.slots[at] = Slot::new(old.tag(), entry.into_entry(), is_volatile);
+        // SAFETY: the only slot that pointed to it does so no more.
+        let old = old.entry().map(|old| unsafe { Owned::new(old) });
+        self.mapped -= u32::from(old.as_ref().is_some_and(Owned::is_mapped));
+        old
     }
 
-    pub(super) fn mark_expiry(&mut self, at: usize, with_expiry: bool) {
-        let slot = &mut self.slots[at];
-        self.volatile -= usize::from(slot.is_volatile());
-        slot.mark = slot.tag() | if with_expiry { VOLATILE } else { 0 };
-        self.volatile += usize::from(with_expiry);
+    /// Takes all entries out that have pages of their own, and forgets the others, which the caller has cleared from the heap. What is left
+    /// is memory to be freed.
+    pub(super) fn clear(&mut self) -> (Slots, Vec<Owned>) {
+        let Self { slots, mapped, .. } = std::mem::take(self);
+        // SAFETY: entries that a table points to are there.
+        let large = |slot: &Slot| slot.entry().filter(|entry| unsafe { entry.is_mapped() });
+        let large: Vec<Owned> = match mapped {
+            0 => Vec::new(),
+            // SAFETY: the slots are this call's, so nothing else points to their entries.
+            _ => slots.iter().filter_map(large).map(|entry| unsafe { Owned::new(entry) }).collect(),
+        };
+        (slots, large)
+    }
+
+    pub(super) fn set_stamp(&mut self, at: usize, stamp: u32) {
+        if let Some(entry) = self.slots[at].entry() {
+            // SAFETY: the table has the entry, and is borrowed mutably.
+            unsafe { entry.set_stamp(stamp) };
+        }
+    }
+
+    /// Changes every stamp.
+    pub(super) fn map_stamps(&mut self, change: impl Fn(u32) -> u32) {
+        for entry in self.slots.iter().filter_map(|slot| slot.entry()) {
+            // SAFETY: as above.
+            unsafe { entry.set_stamp(change(entry.stamp())) };
+        }
+    }
+
+    /// Puts another entry with pages of its own in place of the one at `at`, which has such and which nobody else holds. `contents` come from
+    /// elsewhere.
+    pub(super) fn exchange_large(
+        &mut self,
+        at: usize,
+        heap: &Heap,
+        budget: &Budget,
+        contents: &Contents<'_>,
+    ) -> Result<(), NoRoom> {
+        let slot = self.slots[at];
+        let Some(held) = Held::new(slot).filter(|held| held.is_mapped_alone()) else { return Ok(()) };
+        // SAFETY: the table has the entry, is borrowed mutably (so nothing of the contents lies in it), and lets go of the old address.
+        let entry = unsafe { heap.exchange_large(budget, held.entry, contents)? };
+        self.slots[at] = Slot::new(slot.tag(), entry, slot.is_volatile());
+        self.mark_expiry(at, contents.expiry.is_some());
+        Ok(())
+    }
+
+    /// Gives the entry at `at` a block of at least `len` bytes, where `Heap::can_stretch` says that it can. The caller writes its expiry again.
+    pub(super) fn stretch(
+        &mut self,
+        at: usize,
+        heap: &Heap,
+        budget: &Budget,
+        len: usize,
+    ) -> Result<(), NoRoom> {
+        let slot = self.slots[at];
+        let Some(held) = Held::new(slot).filter(|held| held.is_mapped_alone()) else { return Ok(()) };
+        if heap.can_stretch(held.shape().len(), len) {
+            // SAFETY: as above.
+            let entry = unsafe { heap.stretch(budget, held.entry, len)? };
+            self.slots[at] = Slot::new(slot.tag(), entry, slot.is_volatile());
+        }
+        Ok(())
+    }
+
+    /// Gives the entry at `at` another value, in place; `shape` comes from [`Shape::with_value`].
+    pub(super) fn set_value(&mut self, at: usize, shape: Shape, value: &[u8], expiry: Option<u64>) {
+        if let Some(entry) = self.slots[at].entry() {
+            // SAFETY: the table has the entry, and is borrowed mutably, so nobody reads the value.
+            unsafe { entry.set_value(shape, value, expiry) };
+        }
+        self.mark_expiry(at, expiry.is_some());
+    }
+
+    /// Adds to the value of the entry at `at`, in place; `shape` comes from [`Shape::with_value`].
+    pub(super) fn extend_value(&mut self, at: usize, shape: Shape, suffix: &[u8], expiry: Option<u64>) {
+        if let Some(entry) = self.slots[at].entry() {
+            // SAFETY: as above.
+            unsafe { entry.extend_value(shape, suffix, expiry) };
+        }
+    }
+
+    /// Gives the entry at `at` an expiry, in place; `shape` comes from [`Shape::with_value`].
+    pub(super) fn set_expiry(&mut self, at: usize, shape: Shape, unix_ms: u64) {
+        if let Some(entry) = self.slots[at].entry() {
+            // SAFETY: as above.
+            unsafe { entry.extend_value(shape, &[], Some(unix_ms)) };
+        }
+        self.mark_expiry(at, true);
+    }
+
+    pub(super) fn mark_expiry(&mut self, at: usize, is_volatile: bool) {
+        let slot = self.slots[at];
+        self.volatile = self.volatile + u32::from(is_volatile) - u32::from(slot.is_volatile());
+        self.slots[at] = slot.with_volatile(is_volatile);
     }
 
     /// The entries whose tag is `from` or higher, by tag, with their places.
-    pub(super) fn walk_from(&self, from: u32) -> impl Iterator<Item = (usize, &Slot)> {
+    pub(super) fn walk_from(&self, from: u32) -> impl Iterator<Item = (usize, Held<'_>)> {
         let slots = self.slots.len();
         // A run that passes the end of the array goes on at its start: those entries come last.
-        let is_wrapped = move |at: usize, slot: &Slot| home(slot.tag(), slots) > at;
-        let straight = (home(from, slots)..slots).map(|at| (at, &self.slots[at]));
-        let straight = straight.filter(move |(at, slot)| slot.block.is_some() && !is_wrapped(*at, slot));
-        let wrapped = self.slots.iter().enumerate();
-        let wrapped = wrapped.take_while(move |(at, slot)| slot.block.is_some() && is_wrapped(*at, slot));
-        straight.chain(wrapped).filter(move |(_, slot)| slot.tag() >= from)
+        let is_wrapped = move |at: usize, slot: Slot| home(slot.tag(), slots) > at;
+        let straight = (home(from, slots)..slots).map(|at| (at, self.slots[at]));
+        let straight = straight.filter(move |(at, slot)| !slot.is_empty() && !is_wrapped(*at, *slot));
+        let wrapped = self.slots.iter().copied().enumerate();
+        let wrapped = wrapped.take_while(move |(at, slot)| !slot.is_empty() && is_wrapped(*at, *slot));
+        let all = straight.chain(wrapped).filter(move |(_, slot)| slot.tag() >= from);
+        all.filter_map(|(at, slot)| Some((at, Held::new(slot)?)))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().filter(|slot| slot.block.is_some())
-    }
-
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
-        self.slots.iter_mut().filter(|slot| slot.block.is_some())
+    pub(super) fn iter(&self) -> impl Iterator<Item = Held<'_>> {
+        self.slots.iter().filter_map(|slot| Held::new(*slot))
     }
 
     /// Shows `see` about `wanted` entries from random slots (only those with an expiry, if asked), or all of
@@ -320,29 +480,21 @@ impl Table {
         wanted: usize,
         only_volatile: bool,
         rng: &mut fastrand::Rng,
-        mut see: impl FnMut(&Slot),
+        mut see: impl FnMut(Held<'_>),
     ) {
-        let suits = |slot: &Slot| slot.block.is_some() && (!only_volatile || slot.is_volatile());
-        let population = if only_volatile { self.volatile } else { self.len };
+        let suits = |slot: Slot| Held::new(slot).filter(|held| !only_volatile || held.is_volatile());
+        let population = if only_volatile { self.volatile() } else { self.len() };
         if population <= 2 * wanted {
             // Few: look at them all, so that the choice among them is exact.
-            let mut left = population;
-            let mut slots = self.slots.iter();
-            while let (true, Some(slot)) = (left > 0, slots.next()) {
-                if suits(slot) {
-                    left -= 1;
-                    see(slot);
-                }
-            }
+            self.slots.iter().filter_map(|slot| suits(*slot)).take(population).for_each(&mut see);
             return;
         }
         let slots = self.slots.len();
         let mut left = wanted;
         // A quarter of the slots or more are in use (`excess`), so this nearly always suffices …
         for _ in 0..16 * wanted {
-            let slot = &self.slots[rng.usize(..slots)];
-            if suits(slot) {
-                see(slot);
+            if let Some(held) = suits(self.slots[rng.usize(..slots)]) {
+                see(held);
                 left -= 1;
                 if left == 0 {
                     return;
@@ -351,11 +503,8 @@ impl Table {
         }
         // … unless few of many entries can expire: then walk from a random place.
         let start = rng.usize(..slots);
-        for slot in
-            self.slots[start..].iter().chain(&self.slots[..start]).filter(|slot| suits(slot)).take(left)
-        {
-            see(slot);
-        }
+        let around = self.slots[start..].iter().chain(&self.slots[..start]);
+        around.filter_map(|slot| suits(*slot)).take(left).for_each(see);
     }
 }
 

@@ -1,9 +1,10 @@
 //! How does a value change? Every write reserves the bytes it may need before it changes anything.
 
+use super::entry::Owned;
 use super::expiry::Expiry;
-use super::shard::{New, Shard, Shortage, Stop};
+use super::shard::{New, Shard, Shortage, Stop, Wants};
 use super::store::{Location, Store};
-use super::table::{cost_for, smallest_cost, table_cost};
+use super::table::{Held, smallest_cost};
 use crate::bytes::{check_key, check_value_len};
 use crate::error::{Error, Result};
 
@@ -39,6 +40,12 @@ pub struct SetOutcome {
     pub previous: Option<Vec<u8>>,
 }
 
+/// An entry that is written and in no table yet.
+struct Prepared {
+    shard: usize,
+    entry: Owned,
+}
+
 impl Store {
     pub(crate) fn set(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.set_with(key, value, SetOptions::default()).map(drop)
@@ -57,14 +64,14 @@ impl Store {
             };
             let previous = |shard: &Shard| {
                 let at = at.filter(|_| options.want_previous)?;
-                shard.table.block(at).map(|block| block.value().to_vec())
+                shard.table.held(at).map(|held| held.value().to_vec())
             };
             if !written {
                 return Ok(SetOutcome { written, previous: previous(shard) });
             }
             let expiry = match options.expiry {
                 Expiry::Clear => None,
-                Expiry::Keep => at.and_then(|at| shard.table.slot(at).expiry()),
+                Expiry::Keep => at.and_then(|at| shard.table.held(at)?.expiry()),
                 Expiry::At(unix_ms) if unix_ms <= self.now_ms() => {
                     let previous = previous(shard);
                     if let Some(at) = at {
@@ -75,7 +82,7 @@ impl Store {
                 Expiry::At(unix_ms) => Some(unix_ms),
             };
             let previous = previous(shard);
-            shard.put(&self.common, New { tag: location.tag, key, value, expiry }, at)?;
+            shard.put(&self.common, New { location, key, value, expiry }, at)?;
             Ok(SetOutcome { written, previous })
         })
     }
@@ -93,9 +100,10 @@ impl Store {
             .into_iter()
             .map(|index| {
                 let (key, value) = pairs[index];
-                (locations[index].shard, New { tag: locations[index].tag, key, value, expiry: None })
+                (locations[index].shard, New { location: locations[index], key, value, expiry: None })
             })
             .collect();
+        let mut making = self.making();
         loop {
             let shortage = match self.try_set_many(&news) {
                 Ok(()) => return Ok(()),
@@ -103,61 +111,61 @@ impl Store {
                 Err(Stop::Short(shortage)) => shortage,
             };
             // None of the keys is protected: whatever they hold is about to be replaced.
-            self.make_room(shortage, None)?;
+            making.room(shortage, None)?;
         }
     }
 
-    /// Writes all of `news`, sorted by shard, or nothing.
+    /// Writes all of `news`, sorted by shard, or nothing: what can fail comes first.
     fn try_set_many(&self, news: &[(usize, New<'_>)]) -> std::result::Result<(), Stop> {
         let mut locked = self.lock_several(news.iter().map(|(shard, _)| *shard).collect());
-        let groups = || news.chunk_by(|a, b| a.0 == b.0);
-        let mut bytes = 0;
+        let heap = &self.common.heap;
+        let lens = news.iter().map(|(_, new)| new.bytes(&self.common));
+        let (in_segments, mapped) = lens.fold((0, 0), |(small, large), bytes| match heap.is_large(bytes) {
+            true => (small, large + bytes),
+            false => (small + bytes, large),
+        });
+        // They are filled to three quarters at least.
+        let segments = in_segments / (heap.segment_bytes() / 4 * 3) + 1;
+        // One more is kept free for cleaning.
+        let alone = mapped + (segments + 1) * heap.segment_bytes() + news.len() as u64 * smallest_cost();
+        if self.common.needed(alone) > self.common.budget.cap() {
+            return Err(Stop::Short(Shortage { wants: Wants::LessLive(0), alone }));
+        }
+        // What is missing of it is asked for at once, not piece by piece.
+        let all = |stop| match stop {
+            Stop::Short(Shortage { wants: Wants::Segments(_) | Wants::Mappings(_), alone }) => {
+                let wants = Wants::Both { segments: segments as usize, mappings: mapped };
+                Stop::Short(Shortage { wants, alone })
+            }
+            other => other,
+        };
+        for group in news.chunk_by(|a, b| a.0 == b.0) {
+            let Some(shard) = locked.shard(group[0].0) else { continue };
+            let absent =
+                group.iter().filter(|(_, new)| shard.table.find(new.location.tag, new.key).is_err()).count();
+            shard.make_places(&self.common, absent, alone)?;
+        }
+        let mut prepared: Vec<Prepared> = Vec::with_capacity(news.len());
         for (index, new) in news {
             let Some(shard) = locked.shard(*index) else { continue };
-            // Counting a key that occurs twice twice is too much by what its first value costs, and never too little.
-            let at = shard.table.find(new.tag, new.key).ok();
-            bytes += shard.block_need(new, at);
-        }
-        let mut short = 0;
-        for comfort in [true, false] {
-            let mut growths = Vec::new();
-            for group in groups() {
-                let Some(shard) = locked.shard(group[0].0) else { continue };
-                let absent = group.iter().filter(|(_, new)| shard.table.find(new.tag, new.key).is_err());
-                growths.extend(shard.table.growth(absent.count(), comfort).map(|slots| (group[0].0, slots)));
-            }
-            let tables: u64 = growths.iter().map(|(_, slots)| table_cost(*slots)).sum();
-            short = bytes + tables;
-            if !self.common.budget.try_reserve(short) {
-                continue;
-            }
-            let mut unused = short;
-            let mut done = Ok(());
-            for (index, slots) in growths {
-                let Some(shard) = locked.shard(index) else { continue };
-                match shard.grow_to(&self.common, slots) {
-                    Ok(()) => unused -= table_cost(slots),
-                    Err(error) => done = Err(error),
-                }
-            }
-            if done.is_ok() {
-                for (index, new) in news {
-                    let Some(shard) = locked.shard(*index) else { continue };
-                    let before = shard.bytes();
-                    let at = shard.table.find(new.tag, new.key).ok();
-                    done = shard.put_reserved(&self.common, *new, at);
-                    unused = unused + before - shard.bytes();
-                    if done.is_err() {
-                        break;
+            match shard.prepare(&self.common, new, alone) {
+                Ok(entry) => prepared.push(Prepared { shard: *index, entry }),
+                Err(stop) => {
+                    for Prepared { shard, entry } in prepared {
+                        if let Some(shard) = locked.shard(shard) {
+                            shard.discard(&self.common, entry);
+                        }
                     }
+                    return Err(all(stop));
                 }
             }
-            self.common.budget.release(unused);
-            return Ok(done?);
         }
-        let tables: u64 = groups().map(|group| cost_for(group.len())).sum();
-        let alone = tables + news.iter().map(|(_, new)| new.block_cost()).sum::<u64>();
-        Err(Shortage { bytes: short, alone }.into())
+        for (Prepared { entry, .. }, (index, new)) in prepared.into_iter().zip(news) {
+            if let Some(shard) = locked.shard(*index) {
+                shard.place(&self.common, new, entry);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
@@ -168,7 +176,7 @@ impl Store {
             return None;
         };
         shard.counters.hits += 1;
-        let value = shard.table.block(at).map(|block| block.value().to_vec());
+        let value = shard.table.held(at).map(|held| held.value().to_vec());
         shard.remove(&self.common, at);
         value
     }
@@ -177,10 +185,10 @@ impl Store {
         let location = self.locate(key);
         let mut shard = self.lock(location.shard);
         let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key);
-        // A large block is freed after the lock is released.
-        let removed = at.map(|at| shard.remove(&self.common, at));
-        drop(shard);
-        removed.is_some()
+        if let Some(at) = at {
+            shard.remove(&self.common, at);
+        }
+        at.is_some()
     }
 
     pub(crate) fn append(&self, key: &[u8], suffix: &[u8]) -> Result<usize> {
@@ -190,12 +198,12 @@ impl Store {
         self.with_room(location, |shard| {
             match shard.find_live(&self.common, || self.now_ms(), location.tag, key) {
                 Some(at) => {
-                    let old = shard.table.block(at).map_or(0, |block| block.value().len());
+                    let old = shard.table.held(at).map_or(0, |held| held.value().len());
                     check_value_len(old + suffix.len())?;
                     shard.append(&self.common, at, suffix)
                 }
                 None => {
-                    let new = New { tag: location.tag, key, value: suffix, expiry: None };
+                    let new = New { location, key, value: suffix, expiry: None };
                     shard.put(&self.common, new, None)?;
                     Ok(suffix.len())
                 }
@@ -210,14 +218,15 @@ impl Store {
             let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key);
             let (old, expiry) = match at {
                 Some(at) => {
-                    let value = shard.table.block(at).map_or(&[][..], |block| block.value());
-                    (parse_integer(value).ok_or(Error::NotAnInteger)?, shard.table.slot(at).expiry())
+                    let held = shard.table.held(at);
+                    let value = held.map_or(&[][..], Held::value);
+                    (parse_integer(value).ok_or(Error::NotAnInteger)?, held.and_then(Held::expiry))
                 }
                 None => (0, None),
             };
             let sum = old.checked_add(delta).ok_or(Error::Overflow)?;
             let text = sum.to_string();
-            shard.put(&self.common, New { tag: location.tag, key, value: text.as_bytes(), expiry }, at)?;
+            shard.put(&self.common, New { location, key, value: text.as_bytes(), expiry }, at)?;
             Ok(sum)
         })
     }
@@ -226,13 +235,14 @@ impl Store {
         check_key(to)?;
         let (source, target) = (self.locate(from), self.locate(to));
         let protected = super::evict::Protected { shard: source.shard, tag: source.tag };
+        let mut making = self.making();
         loop {
             let shortage = match self.try_rename((from, source), (to, target)) {
                 Ok(existed) => return Ok(existed),
                 Err(Stop::Failed(error)) => return Err(error),
                 Err(Stop::Short(shortage)) => shortage,
             };
-            self.make_room(shortage, Some(protected))?;
+            making.room(shortage, Some(protected))?;
         }
     }
 
@@ -245,28 +255,26 @@ impl Store {
         let Some(shard) = locked.shard(source.shard) else { return Ok(false) };
         let found = shard.find_live(&self.common, || self.now_ms(), source.tag, from);
         let (Some(at), true) = (found, from != to) else { return Ok(found.is_some()) };
-        // Out of the table, still in the budget: the value is copied from here into the new block.
-        let slot = shard.table.remove(at);
-        let Some(block) = slot.block() else { return Ok(false) };
-        let old_cost = block.cost();
+        let Some(held) = shard.table.held(at) else { return Ok(false) };
+        let (expiry, old_cost) = (held.expiry(), self.common.heap.bytes_for(held.shape().len()));
+        // Out of the table and still there: the value is copied from here into the new entry.
+        let Some(taken) = shard.table.remove(at) else { return Ok(false) };
         let moved = locked.shard(target.shard).map_or(Ok(()), |shard| {
             let at = shard.find_live(&self.common, || self.now_ms(), target.tag, to);
-            let new = New { tag: target.tag, key: to, value: block.value(), expiry: slot.expiry() };
-            shard.put(&self.common, new, at)
+            shard.put(&self.common, New { location: target, key: to, value: taken.entry.value(), expiry }, at)
         });
         let Some(shard) = locked.shard(source.shard) else { return Ok(false) };
         match moved {
             Ok(()) => {
-                drop(slot);
-                shard.release(&self.common, old_cost);
+                shard.discard(&self.common, taken.entry);
                 Ok(true)
             }
             Err(stop) => {
-                shard.put_back(from, slot);
+                shard.table.put_back(taken);
                 Err(match stop {
                     // Both entries and, where the shards differ, both tables are there at the peak.
-                    Stop::Short(Shortage { bytes, alone }) => {
-                        Stop::Short(Shortage { bytes, alone: alone + old_cost + smallest_cost() })
+                    Stop::Short(Shortage { wants, alone }) => {
+                        Stop::Short(Shortage { wants, alone: alone + old_cost + smallest_cost() })
                     }
                     failed @ Stop::Failed(_) => failed,
                 })

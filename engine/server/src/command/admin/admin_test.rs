@@ -73,7 +73,7 @@ fn a_setting_that_cannot_be_changes_nothing() {
          config set loglevel loud -> -ERR CONFIG SET failed (possibly related to argument 'loglevel') - argument(s) must be one of the following: debug, verbose, notice, warning|
          config get timeout -> *2|$7|timeout|$1|0|",
     );
-    let reply = client.ask("config set maxmemory-policy allkeys-lfu");
+    let reply = client.ask("config set maxmemory-policy allkeys-best");
     assert!(
         reply.starts_with("-ERR CONFIG SET failed (possibly related to argument 'maxmemory-policy') - "),
         "{reply}"

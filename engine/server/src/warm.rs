@@ -1,0 +1,67 @@
+//! What does a server touch before it says that it is ready? All that it would touch sooner or later anyway, so that its memory at the start
+//! is what it takes besides its data.
+//!
+//! Code is read from its file when it runs for the first time, and the allocator takes pages when it needs them first. Both would look
+//! like growth under the memory cap, a megabyte of it, though no key takes it.
+
+use std::fs;
+
+use rustix::mm::{Advice, madvise};
+
+/// Bytes that the allocator has at hand for what the server allocates besides entries, tables and buffers, which are counted.
+const HEAP_BYTES: usize = 512 << 10;
+
+/// Stack that commands need, in bytes.
+const STACK_BYTES: usize = 64 << 10;
+
+/// Touches code, constants, some heap and some stack.
+pub(crate) fn warm() {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    for range in executable_ranges(&maps) {
+        // SAFETY: the range is mapped from a file, as the kernel says, and to read ahead changes nothing in it. A kernel before 5.14 refuses.
+        let _ = unsafe { madvise(range.start as *mut _, range.len(), Advice::LinuxPopulateRead) };
+    }
+    keep_freed_memory();
+    // Many small pieces: one large one would be a mapping of its own, and leave with it.
+    let pieces: Vec<Vec<u8>> = (0..HEAP_BYTES / 4096).map(|_| vec![1; 4096 - 16]).collect();
+    drop(std::hint::black_box(pieces));
+    std::hint::black_box([1u8; STACK_BYTES]);
+}
+
+/// Tells glibc's allocator to keep what [`warm`] frees.
+fn keep_freed_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: changes a number in the allocator; no thread but this one runs yet.
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * HEAP_BYTES as libc::c_int);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+    }
+}
+
+/// Where pages of this program's own file are mapped, to be read or run but not written.
+fn executable_ranges(maps: &str) -> Vec<std::ops::Range<usize>> {
+    let executable = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
+    let range = |line: &str| {
+        let mut fields = line.split_whitespace();
+        let (addresses, permissions) = (fields.next()?, fields.next()?);
+        let is_own = line.ends_with(&executable) && !executable.is_empty();
+        let (start, end) = addresses.split_once('-')?;
+        let range = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;
+        (is_own && permissions.starts_with('r') && !permissions.contains('w')).then_some(range)
+    };
+    maps.lines().filter_map(range).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_own_code_is_found() {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let bytes: usize = executable_ranges(&maps).iter().map(ExactSizeIterator::len).sum();
+        assert!(bytes > 500_000, "{bytes}");
+        assert!(executable_ranges("nonsense\n1-2 r--p\n").is_empty());
+        warm();
+    }
+}

@@ -1,0 +1,14 @@
+//! How does a cache line arrive before it is needed? By asking for it; where the processor cannot be asked, nothing happens.
+
+/// Asks for the cache line of `address`, to be read.
+#[inline]
+pub(super) fn read<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing that the program sees, and faults on no address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
