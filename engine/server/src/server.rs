@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use plumbkv::{Clock, Database, Options};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::config::Config;
@@ -48,6 +49,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     log::write(Level::Info, format_args!("input and output by {io_backend}, 1 thread{why_not}"));
     warm::warm();
     let shared = Shared {
+        client_memory: ClientMemory::new(&database),
         database,
         clock,
         settings: Settings::new(

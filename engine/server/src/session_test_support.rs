@@ -6,6 +6,7 @@ use std::time::Instant;
 use plumbkv::{Database, Options};
 
 use super::{Next, Session};
+use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::shared::{Counters, Facts, Settings, Shared};
@@ -31,8 +32,10 @@ impl Driver {
     pub(crate) fn with_options(change: impl FnOnce(Options) -> Options, cap: u64) -> Self {
         let clock = Arc::new(TurnClock::new());
         let options = change(Options::memory(cap).clock(Arc::clone(&clock) as Arc<dyn plumbkv::Clock>));
+        let database = Database::open(options).unwrap();
         let shared = Shared {
-            database: Database::open(options).unwrap(),
+            client_memory: ClientMemory::new(&database),
+            database,
             clock,
             settings: Settings::new(None, true, 100, 0, 5),
             counters: Counters::default(),

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use plumbkv::{Clock as _, Database, Stats};
 
+use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 
@@ -16,6 +17,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) counters: Counters,
     pub(crate) clients: Clients,
+    pub(crate) client_memory: ClientMemory,
     pub(crate) facts: Facts,
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn refusal(shared: &Shared, peer: Option<SocketAddr>) -> Option<&'sta
 /// Counts a connection against the memory cap, evicting keys for it, and returns how much was counted: nothing where no key can go, or else nobody
 /// could connect to a full store to delete something.
 pub(crate) fn count(shared: &Shared) -> u64 {
-    if shared.database.reserve(CONNECTION_BYTES).is_ok() { CONNECTION_BYTES } else { 0 }
+    if shared.client_memory.take(&shared.database, CONNECTION_BYTES).is_ok() { CONNECTION_BYTES } else { 0 }
 }
 
 /// 127.0.0.0/8 and ::1, also when IPv4 comes dressed as IPv6.

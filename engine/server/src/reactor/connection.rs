@@ -15,7 +15,7 @@ pub(crate) const RECEIVE_BYTES: usize = 64 << 10;
 const GROWTH_BYTES: usize = 1 << 20;
 
 /// Buffers up to this many bytes are kept for the next request; larger ones are given back.
-const KEPT_BYTES: usize = 16 << 10;
+const KEPT_BYTES: usize = 8 << 10;
 
 /// What a client is told whose request is longer than the memory that is left for it.
 const TOO_LONG: &[u8] =
@@ -163,13 +163,13 @@ impl Connection {
         // it would be in vain, the request is received all the same, and refused when it is whole.
         let peak = (self.input.len() + step) as u64;
         let can_fit = self.needed as u64 <= shared.database.cap();
-        let is_counted = can_fit && shared.database.reserve(peak).is_ok();
+        let is_counted = can_fit && shared.client_memory.take(&shared.database, peak).is_ok();
         let before = self.input.capacity();
         let grown = self.input.try_reserve_exact(step);
         if is_counted {
             let taken = ((self.input.capacity() - before) as u64).min(peak);
             self.counted += taken;
-            shared.database.release(peak - taken);
+            shared.client_memory.give_back(&shared.database, peak - taken);
         }
         grown.is_ok()
     }
@@ -217,7 +217,7 @@ impl Connection {
         }
         if consumed == input.len() {
             input.clear();
-            input.shrink_to(KEPT_BYTES);
+            keep_small(&mut input);
         } else {
             input.drain(..consumed);
         }
@@ -282,7 +282,7 @@ impl Connection {
             Place::Shared => self.input.extend_from_slice(&shared_input[progress.consumed..]),
             Place::Own if progress.consumed == self.input.len() => {
                 self.input.clear();
-                self.input.shrink_to(KEPT_BYTES);
+                keep_small(&mut self.input);
             }
             Place::Own => {
                 self.input.drain(..progress.consumed);
@@ -298,8 +298,10 @@ impl Connection {
         let input = if can_fit { self.input.capacity() } else { 0 };
         let held = (input + self.output.capacity() + in_flight) as u64;
         if held < self.counted {
-            shared.database.release(self.counted - held);
-        } else if held > self.counted && shared.database.reserve(held - self.counted).is_err() {
+            shared.client_memory.give_back(&shared.database, self.counted - held);
+        } else if held > self.counted
+            && shared.client_memory.take(&shared.database, held - self.counted).is_err()
+        {
             return;
         }
         self.counted = held;
@@ -344,7 +346,7 @@ impl Connection {
         self.sent += count;
         if self.sent >= self.output.len() {
             self.output.clear();
-            self.output.shrink_to(KEPT_BYTES);
+            keep_small(&mut self.output);
             self.sent = 0;
         }
     }
@@ -353,6 +355,13 @@ impl Connection {
     pub(crate) fn release_memory(&mut self) {
         self.input.shrink_to_fit();
         self.output.shrink_to_fit();
+    }
+}
+
+/// Keeps an empty buffer for the next request, unless it is long: then most requests would not need it.
+fn keep_small(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > KEPT_BYTES {
+        *buffer = Vec::new();
     }
 }
 

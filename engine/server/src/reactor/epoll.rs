@@ -221,7 +221,7 @@ impl Epoll {
             let counted = peer.connection.counted();
             shared.clients.remove(peer.connection.session().entry().id);
             drop(peer);
-            shared.database.release(counted);
+            shared.client_memory.give_back(&shared.database, counted);
         }
     }
 

@@ -315,7 +315,7 @@ impl Uring {
             let counted = peer.connection.counted();
             shared.clients.remove(peer.connection.session().entry().id);
             drop(peer);
-            shared.database.release(counted);
+            shared.client_memory.give_back(&shared.database, counted);
         }
     }
 
