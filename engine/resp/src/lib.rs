@@ -4,7 +4,8 @@
 //! [`Parsed::Complete`], [`Parsed::Incomplete`] or [`Parsed::Invalid`]; a composer appends bytes to a `Vec`.
 //! So the same code serves the server, the load generator, the fuzzer and the golden files.
 //!
-//! - server half: [`RequestParser`] reads requests, [`ReplyWriter`] writes replies;
+//! - server half: [`RequestParser`] reads requests, [`RequestSkipper`] steps over one that is not kept, [`ReplyWriter`]
+//!   writes replies;
 //! - client half: [`compose`] writes requests, [`parse_reply`] reads replies as a tree, [`peek_scalar`] and
 //!   [`skip_reply`] read them without allocating.
 //!
@@ -42,6 +43,7 @@ pub use reply::parse::{Reply, parse_reply};
 pub use reply::scalar::{ReplyKind, Scalar, peek_scalar, skip_reply};
 pub use request::compose::compose;
 pub use request::parse::{Arguments, Request, RequestParser};
+pub use request::skip::{RequestSkipper, Skipped};
 
 /// What a parser found at the start of the bytes it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,5 +106,29 @@ impl Limits {
     /// What Redis grants a peer that has not given the password yet: 10 arguments of 16 KiB.
     pub fn unauthenticated() -> Self {
         Limits { max_arguments: 10, max_bulk_bytes: 16 << 10, authenticated: false, ..Limits::default() }
+    }
+
+    /// How many arguments the count `announced` after `*` stands for, or why it is refused.
+    pub(crate) fn arguments(&self, announced: i64) -> Result<usize, ProtocolError> {
+        match usize::try_from(announced) {
+            Err(_) => Ok(0),
+            Ok(count) if count <= self.max_arguments => Ok(count),
+            Ok(_) if !self.authenticated && i32::try_from(announced).is_ok() => {
+                Err(ProtocolError::UnauthenticatedMultibulkLength)
+            }
+            Ok(_) => Err(ProtocolError::InvalidMultibulkLength),
+        }
+    }
+
+    /// How many bytes the length `announced` after `$` stands for, or why it is refused.
+    pub(crate) fn bulk_bytes(&self, announced: i64) -> Result<usize, ProtocolError> {
+        let length = usize::try_from(announced).map_err(|_| ProtocolError::InvalidBulkLength)?;
+        if length <= self.max_bulk_bytes {
+            Ok(length)
+        } else if self.authenticated {
+            Err(ProtocolError::InvalidBulkLength)
+        } else {
+            Err(ProtocolError::UnauthenticatedBulkLength)
+        }
     }
 }

@@ -2,8 +2,8 @@
 //! bytes panic it or make it consume what is not there.
 
 use plumbkv_resp::{
-    Limits, Parsed, ProtocolError, Reply, ReplyWriter, RequestParser, Version, compose, parse_reply,
-    peek_scalar, skip_reply,
+    Limits, Parsed, ProtocolError, Reply, ReplyWriter, RequestParser, RequestSkipper, Skipped, Version,
+    compose, parse_reply, peek_scalar, skip_reply,
 };
 use proptest::prelude::*;
 
@@ -25,6 +25,24 @@ fn protocol_like() -> impl Strategy<Value = Vec<u8>> {
         1 => prop::collection::vec(any::<u8>(), 0..12),
     ];
     prop::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat())
+}
+
+#[test]
+fn the_skipper_agrees_on_every_short_line() {
+    let limits = Limits { max_arguments: 2, max_bulk_bytes: 3, max_inline_bytes: 4, ..Limits::default() };
+    for alphabet in [&b"\"' \n\\a\0"[..], b"*$12\r\n-"] {
+        let mut line = Vec::new();
+        for number in 0..7usize.pow(5) {
+            line.clear();
+            let mut rest = number;
+            while rest > 0 {
+                line.push(alphabet[rest % 7]);
+                rest /= 7;
+            }
+            let expected = parsed_ends(&line, limits);
+            assert_eq!(skipped_ends(&line, &[1], 0, limits), expected, "{}", line.escape_ascii());
+        }
+    }
 }
 
 /// Small limits, so that their edges are met, or the default ones.
@@ -62,6 +80,95 @@ fn read_requests(bytes: &[u8], cuts: &[usize], limits: Limits) -> (Vec<Arguments
             Parsed::Invalid(error) => return (seen, error.to_string()),
         }
     }
+}
+
+/// Where the requests of a stream end, in bytes from its start, and how reading it stopped: by an error after so many
+/// bytes, or because there were no more.
+type Ends = (Vec<usize>, Option<(usize, ProtocolError)>);
+
+/// As the parser sees it, one byte at a time.
+fn parsed_ends(bytes: &[u8], limits: Limits) -> Ends {
+    let (mut parser, mut ends, mut start) = (RequestParser::new(limits), Vec::new(), 0);
+    for arrived in 1..=bytes.len() {
+        match parser.parse(&bytes[start..arrived]) {
+            Parsed::Complete { consumed, .. } => {
+                start += consumed;
+                ends.push(start);
+            }
+            Parsed::Incomplete { .. } => {}
+            Parsed::Invalid(error) => return (ends, Some((arrived, error))),
+        }
+    }
+    (ends, None)
+}
+
+/// As the skipper sees it, in pieces as `cuts` says. With `parsed`, the parser reads that many bytes of the stream
+/// first, and the skipper takes over the request in which they end.
+fn skipped_ends(bytes: &[u8], cuts: &[usize], parsed: usize, limits: Limits) -> Ends {
+    let (mut skipper, mut ends, mut at) = (RequestSkipper::new(limits), Vec::new(), 0);
+    let mut parser = RequestParser::new(limits);
+    let mut arrived = 0;
+    while arrived < parsed {
+        arrived += 1;
+        match parser.parse(&bytes[at..arrived]) {
+            Parsed::Complete { consumed, .. } => {
+                at += consumed;
+                ends.push(at);
+            }
+            Parsed::Incomplete { .. } if arrived == parsed => {
+                let (rest, start) = parser.abandon();
+                assert!(parser.held_bytes() <= 64 << 10);
+                (skipper, at) = (rest, at + start);
+            }
+            Parsed::Incomplete { .. } => {}
+            Parsed::Invalid(error) => return (ends, Some((arrived, error))),
+        }
+    }
+    let mut cuts = cuts.iter().cycle();
+    while at < bytes.len() {
+        let mut piece = &bytes[at..bytes.len().min(at + cuts.next().copied().unwrap_or(bytes.len()).max(1))];
+        while !piece.is_empty() {
+            match skipper.skip(piece) {
+                Skipped::All => {
+                    at += piece.len();
+                    piece = &[];
+                }
+                Skipped::Ended { consumed } => {
+                    assert!(consumed > 0 && consumed <= piece.len());
+                    at += consumed;
+                    ends.push(at);
+                    piece = &piece[consumed..];
+                }
+                // A skipper that is given more than it needs says no at the same byte; which one that is, only single bytes tell.
+                Skipped::Invalid(error) => {
+                    return (ends, Some((if piece.len() == 1 { at + 1 } else { usize::MAX }, error)));
+                }
+            }
+        }
+    }
+    (ends, None)
+}
+
+/// The skipper ends where the parser does, whatever the pieces and wherever it takes over.
+fn check_skipper(bytes: &[u8], cuts: &[usize], limits: Limits) {
+    let expected = parsed_ends(bytes, limits);
+    let shown = bytes.escape_ascii();
+    assert_eq!(skipped_ends(bytes, &[1], 0, limits), expected, "{shown} byte by byte");
+    let loose = |ends: Ends| (ends.0, ends.1.map(|(_, error)| error));
+    for parsed in 0..=bytes.len() {
+        let ends = skipped_ends(bytes, cuts, parsed, limits);
+        assert_eq!(
+            loose(ends),
+            loose(expected.clone()),
+            "{shown} in pieces of {cuts:?} after {parsed} bytes"
+        );
+    }
+}
+
+/// Lines of little but what the rules of inline requests are about.
+fn inline_like() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop::sample::select(&b"\"'\\ \n\r\t\0\x0b\x0cax4"[..]);
+    prop::collection::vec(byte, 0..40)
 }
 
 /// Writes a parsed reply back.
@@ -185,6 +292,28 @@ proptest! {
             compose(&slices, &mut wire);
         }
         prop_assert_eq!(read_requests(&wire, &cuts, Limits::default()).0, requests);
+    }
+
+    #[test]
+    fn the_skipper_ends_where_the_parser_does(bytes in protocol_like(), cuts in prop::collection::vec(1usize..9, 1..6), limits in limits()) {
+        check_skipper(&bytes, &cuts, limits);
+    }
+
+    #[test]
+    fn the_skipper_knows_the_rules_of_quotes(bytes in inline_like(), cuts in prop::collection::vec(1usize..9, 1..6), limits in limits()) {
+        check_skipper(&bytes, &cuts, limits);
+    }
+
+    #[test]
+    fn the_skipper_steps_over_what_is_composed(requests in prop::collection::vec(arguments(), 1..4), cuts in prop::collection::vec(1usize..90, 1..6)) {
+        let (mut wire, mut ends) = (Vec::new(), Vec::new());
+        for request in &requests {
+            let slices: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
+            compose(&slices, &mut wire);
+            ends.push(wire.len());
+        }
+        prop_assert_eq!(parsed_ends(&wire, Limits::default()), (ends, None));
+        check_skipper(&wire, &cuts, Limits::default());
     }
 
     #[test]

@@ -98,6 +98,55 @@ fn after_quote(rest: &[u8]) -> Result<&[u8], ProtocolError> {
     }
 }
 
+/// The same rules for a line that is not kept: are its quotes balanced? Fed byte by byte, without the line's end.
+///
+/// (What is hexadecimal in `\xHH` is neither quote nor backslash, so the two digits can be taken for plain bytes.)
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Quotes {
+    /// Between two words.
+    #[default]
+    Between,
+    Word,
+    Double,
+    /// Behind a backslash in double quotes.
+    DoubleEscape,
+    Single,
+    /// Behind a backslash in single quotes, where it escapes only a quote.
+    SingleEscape,
+    /// Behind a closing quote.
+    Closed,
+    /// Behind a NUL: nothing matters any more.
+    Over,
+    Unbalanced,
+}
+
+impl Quotes {
+    pub(super) fn take(&mut self, byte: u8) {
+        let blank = byte.is_ascii_whitespace() || byte == 0x0b;
+        *self = match (*self, byte) {
+            (Self::Over | Self::Unbalanced, _) => *self,
+            (_, 0) if self.balanced() => Self::Over,
+            (_, 0) => Self::Unbalanced,
+            (Self::Between | Self::Closed, _) if blank => Self::Between,
+            (Self::Closed, _) => Self::Unbalanced,
+            (Self::Word, b' ' | b'\r' | b'\t') => Self::Between,
+            (Self::Between | Self::Word, b'"') => Self::Double,
+            (Self::Between | Self::Word, b'\'') => Self::Single,
+            (Self::Between | Self::Word, _) => Self::Word,
+            (Self::Double, b'"') | (Self::Single, b'\'') => Self::Closed,
+            (Self::Double, b'\\') => Self::DoubleEscape,
+            (Self::Double | Self::DoubleEscape, _) => Self::Double,
+            (Self::Single | Self::SingleEscape, b'\\') => Self::SingleEscape,
+            (Self::Single | Self::SingleEscape, _) => Self::Single,
+        };
+    }
+
+    /// Whether the line may end here.
+    pub(super) fn balanced(self) -> bool {
+        matches!(self, Self::Between | Self::Word | Self::Closed | Self::Over)
+    }
+}
+
 /// The value of one hexadecimal digit that was checked to be one.
 fn nibble(digit: u8) -> u8 {
     match digit {

@@ -3,6 +3,7 @@
 pub(crate) mod compose;
 mod inline;
 pub(crate) mod parse;
+pub(crate) mod skip;
 
 #[cfg(test)]
 mod parse_test;

@@ -6,6 +6,7 @@
 //! the first byte of the same request.
 
 use super::inline;
+use super::skip::{self, RequestSkipper};
 use crate::line::{self, Line};
 use crate::{Limits, Parsed, ProtocolError};
 
@@ -100,6 +101,33 @@ impl RequestParser {
         Parsed::Complete { value: Request { bytes, spans: &self.spans }, consumed }
     }
 
+    /// Gives up the request of which [`parse`](Self::parse) has just said that it is not whole, and the memory held for
+    /// it. Answers what steps over the rest of it, and at which byte of that buffer the rest starts.
+    pub fn abandon(&mut self) -> (RequestSkipper, usize) {
+        let (state, start) = match self.state {
+            // An inline request is not read before it is whole.
+            State::Start | State::Inline => (skip::State::Start, 0),
+            State::Count => (skip::State::Count(skip::Number::default()), self.position),
+            State::Head => (skip::State::Head, self.position),
+            State::Body(length) => (skip::State::Body(length), self.position),
+        };
+        let skipper = RequestSkipper::inside(self.limits, state, self.remaining);
+        self.begin();
+        (skipper, start)
+    }
+
+    /// Bytes held from one request to the next, beyond the parser itself.
+    pub fn held_bytes(&self) -> usize {
+        self.spans.capacity() * size_of::<(usize, usize)>() + self.decoded.capacity()
+    }
+
+    /// Gives back what a request with very many arguments took; to be called when that is done with.
+    pub fn trim(&mut self) {
+        if self.state == State::Start {
+            self.begin();
+        }
+    }
+
     /// Forgets a request that was begun, without giving back memory that the next one will want again.
     fn begin(&mut self) {
         self.state = State::Start;
@@ -125,14 +153,7 @@ impl RequestParser {
                 State::Count => {
                     let too_long = ProtocolError::MultibulkLineTooLong;
                     let count = self.length(buf, too_long, ProtocolError::InvalidMultibulkLength)?;
-                    self.remaining = match usize::try_from(count) {
-                        Err(_) => 0,
-                        Ok(count) if count <= self.limits.max_arguments => count,
-                        Ok(_) if !self.limits.authenticated && i32::try_from(count).is_ok() => {
-                            return Err(ProtocolError::UnauthenticatedMultibulkLength.into());
-                        }
-                        Ok(_) => return Err(ProtocolError::InvalidMultibulkLength.into()),
-                    };
+                    self.remaining = self.limits.arguments(count)?;
                     if self.remaining == 0 {
                         return Ok(self.position);
                     }
@@ -156,15 +177,7 @@ impl RequestParser {
                             return Err(stop);
                         }
                     };
-                    let length = usize::try_from(length).map_err(|_| ProtocolError::InvalidBulkLength)?;
-                    if length > self.limits.max_bulk_bytes {
-                        return Err(if self.limits.authenticated {
-                            ProtocolError::InvalidBulkLength.into()
-                        } else {
-                            ProtocolError::UnauthenticatedBulkLength.into()
-                        });
-                    }
-                    self.state = State::Body(length);
+                    self.state = State::Body(self.limits.bulk_bytes(length)?);
                 }
                 State::Body(length) => {
                     // No overflow: position <= buf.len() <= isize::MAX, and so is a length under any limit

@@ -1,6 +1,6 @@
 //! Does the request parser say what Redis would say, and in as few looks as it promises?
 
-use crate::{Limits, Parsed, RequestParser};
+use crate::{Limits, Parsed, RequestParser, RequestSkipper, Skipped, compose};
 
 /// Reads every request in `bytes`: its arguments with spaces between, or the error, or how many bytes are missing.
 fn read_all(bytes: &[u8], limits: Limits) -> Vec<String> {
@@ -130,6 +130,45 @@ fn huge_announcements_allocate_nothing() {
         Some(b"*1048576\r\n$536870912\r\n".len() + 536_870_912 + 2)
     );
     assert_eq!(parser.argument_capacity(), 0);
+}
+
+#[test]
+fn a_request_with_very_many_arguments_can_be_forgotten() {
+    let mut wire = Vec::new();
+    compose(&vec![&b"x"[..]; 100_000], &mut wire);
+    let mut parser = RequestParser::new(Limits::default());
+    assert!(matches!(parser.parse(&wire), Parsed::Complete { .. }));
+    assert!(parser.held_bytes() >= 100_000 * 16);
+    parser.trim();
+    assert!(parser.held_bytes() <= 64 << 10, "{}", parser.held_bytes());
+}
+
+#[test]
+fn trimming_leaves_a_request_that_was_begun_alone() {
+    let mut parser = RequestParser::new(Limits::default());
+    assert!(matches!(parser.parse(b"*2\r\n$4\r\nECHO\r\n$1\r\n"), Parsed::Incomplete { .. }));
+    parser.trim();
+    let Parsed::Complete { value, .. } = parser.parse(b"*2\r\n$4\r\nECHO\r\n$1\r\nx\r\n") else {
+        panic!("not whole")
+    };
+    assert_eq!((value.arg(0), value.arg(1)), (&b"ECHO"[..], &b"x"[..]));
+}
+
+#[test]
+fn what_is_not_kept_is_stepped_over_however_long_it_is() {
+    let mut parser = RequestParser::new(Limits::default());
+    let head = b"*2\r\n$3\r\nGET\r\n$536870912\r\nabc";
+    assert!(matches!(parser.parse(head), Parsed::Incomplete { .. }));
+    let (mut skipper, start) = parser.abandon();
+    assert_eq!(skipper.skip(&head[start..]), Skipped::All);
+    let piece = vec![b'*'; 1 << 20];
+    for _ in 0..511 {
+        assert_eq!(skipper.skip(&piece), Skipped::All);
+    }
+    let last = [&piece[3..], b"\r\nPING\r\n"].concat();
+    assert_eq!(skipper.skip(&last), Skipped::Ended { consumed: piece.len() - 3 + 2 });
+    assert_eq!(skipper.skip(b"PING\r\n"), Skipped::Ended { consumed: 6 });
+    assert!(size_of::<RequestSkipper>() <= 128);
 }
 
 impl<T> Parsed<T> {
