@@ -17,6 +17,7 @@ mod listener;
 mod log;
 mod process;
 mod reactor;
+mod replies;
 mod server;
 mod session;
 mod shared;

@@ -49,7 +49,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     log::write(Level::Info, format_args!("input and output by {io_backend}, 1 thread{why_not}"));
     warm::warm();
     let shared = Shared {
-        client_memory: ClientMemory::new(&database),
+        client_memory: ClientMemory::new(),
         database,
         clock,
         settings: Settings::new(

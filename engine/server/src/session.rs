@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use plumbkv_resp::{Limits, Parsed, ReplyWriter, RequestParser, Version};
+use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser, RequestSkipper, Version};
 
 use crate::clients::Entry;
-use crate::command;
+use crate::command::{self, CommandError};
+use crate::replies::{Mark, Replies};
 use crate::shared::Shared;
 
 /// One client's conversation.
@@ -44,8 +45,12 @@ pub(crate) enum Next {
     Close,
 }
 
-/// Replies that may wait for a slow reader before its requests are no longer executed, in bytes.
-pub(crate) const OUTPUT_HIGH_WATER: usize = 1 << 20;
+/// Replies of one turn, in bytes: with more of them others get their turn before the next request is executed.
+pub(crate) const TURN_BYTES: usize = 64 << 10;
+
+/// Requests with more arguments than this are counted under the memory cap while they run, so many bytes for each: what commands make of them.
+const MANY_ARGUMENTS: usize = 1024;
+const ARGUMENT_BYTES: u64 = 128;
 
 /// The longest request, all its words together, in bytes; Redis's `client-query-buffer-limit`.
 pub(crate) const REQUEST_LIMIT: usize = 1 << 30;
@@ -66,15 +71,22 @@ impl Session {
     }
 
     /// Executes the whole requests in `input` in order and appends their replies to `output`, until the input is
-    /// used up or `output` has grown past the high-water mark.
-    pub(crate) fn advance(&mut self, shared: &Shared, input: &[u8], output: &mut Vec<u8>) -> Progress {
+    /// used up or the replies behind `start` are enough for one turn.
+    pub(crate) fn advance(
+        &mut self,
+        shared: &Shared,
+        input: &[u8],
+        output: &mut Replies,
+        start: Mark,
+    ) -> Progress {
+        let before = output.bytes.len();
         let mut consumed = 0;
         let mut commands = 0;
         let next = loop {
             if self.client.closing {
                 break Next::Close;
             }
-            if output.len() >= OUTPUT_HIGH_WATER {
+            if output.since(start) >= TURN_BYTES {
                 break Next::Drain;
             }
             if consumed == input.len() {
@@ -82,7 +94,7 @@ impl Session {
             }
             match self.parser.parse(&input[consumed..]) {
                 Parsed::Complete { value: request, consumed: length } => {
-                    command::run(shared, &mut self.client, request, output);
+                    run(shared, &mut self.client, request, output);
                     commands += u64::from(!request.is_empty());
                     consumed += length;
                 }
@@ -98,14 +110,44 @@ impl Session {
             }
         };
         shared.counters.commands.add(commands);
+        shared.counters.output_bytes.add((output.bytes.len() - before) as u64);
         Progress { consumed, next }
     }
 
+    pub(crate) fn version(&self) -> Version {
+        self.client.version
+    }
+
+    /// Gives up the request that is not whole: what steps over it, and from where on in what was last given.
+    pub(crate) fn abandon_request(&mut self) -> (RequestSkipper, usize) {
+        self.parser.abandon()
+    }
+
+    /// Bytes that the arguments of an unfinished request take.
+    pub(crate) fn argument_bytes(&self) -> u64 {
+        self.parser.held_bytes() as u64
+    }
+
     /// Answers with an error and ends the conversation: what follows can no longer be understood.
-    fn refuse(&mut self, shared: &Shared, text: &str, output: &mut Vec<u8>) {
-        ReplyWriter::new(output, self.client.version).error(text);
+    fn refuse(&mut self, shared: &Shared, text: &str, output: &mut Replies) {
+        ReplyWriter::new(&mut output.bytes, self.client.version).error(text);
         shared.counters.error_replies.add(1);
         self.client.closing = true;
+    }
+}
+
+/// Runs a request; one with very many arguments only where there is memory for what becomes of them.
+fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) {
+    let beside = if request.len() > MANY_ARGUMENTS { request.len() as u64 * ARGUMENT_BYTES } else { 0 };
+    if beside > 0 && shared.client_memory.take(&shared.database, beside).is_err() {
+        let text = CommandError::OUT_OF_MEMORY;
+        ReplyWriter::new(&mut output.bytes, client.version).error_bytes(text.text());
+        shared.counters.error_replies.add(1);
+        return;
+    }
+    command::run(shared, client, request, output);
+    if beside > 0 {
+        shared.client_memory.give_back(&shared.database, beside);
     }
 }
 

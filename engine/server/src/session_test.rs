@@ -51,16 +51,17 @@ fn execution_pauses_when_replies_pile_up_and_goes_on_later() {
     let entry = driver.shared.clients.add(String::new(), String::new(), 1, 0);
     let mut session = Session::new(&driver.shared, entry);
     let input = b"get k\r\n".repeat(100);
-    let mut output = Vec::new();
-    let progress = session.advance(&driver.shared, &input, &mut output);
+    let mut output = Replies::new();
+    let start = output.mark();
+    let progress = session.advance(&driver.shared, &input, &mut output, start);
     assert_eq!(progress.next, Next::Drain);
-    assert!(output.len() < OUTPUT_HIGH_WATER + 70_000);
-    let mut total = output.len();
+    assert!(output.since(start) < TURN_BYTES + 70_000);
+    let mut total = output.since(start);
     let mut at = progress.consumed;
     while at < input.len() {
-        output.clear();
-        at += session.advance(&driver.shared, &input[at..], &mut output).consumed;
-        total += output.len();
+        output.clear(&driver.shared);
+        at += session.advance(&driver.shared, &input[at..], &mut output, start).consumed;
+        total += output.since(start);
     }
     assert_eq!(total, 100 * (60_000 + "$60000\r\n\r\n".len()));
 }
@@ -71,6 +72,8 @@ fn the_length_of_a_large_request_is_known_early() {
     let entry = driver.shared.clients.add(String::new(), String::new(), 1, 0);
     let mut session = Session::new(&driver.shared, entry);
     let head = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$20000000\r\n";
-    let progress = session.advance(&driver.shared, head, &mut Vec::new());
+    let mut output = Replies::new();
+    let start = output.mark();
+    let progress = session.advance(&driver.shared, head, &mut output, start);
     assert_eq!(progress, Progress { consumed: 0, next: Next::Read { needed: head.len() + 20_000_002 } });
 }

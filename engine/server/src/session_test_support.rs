@@ -9,6 +9,7 @@ use super::{Next, Session};
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
+use crate::replies::{Mark, Replies};
 use crate::shared::{Counters, Facts, Settings, Shared};
 
 /// A server without sockets.
@@ -34,7 +35,7 @@ impl Driver {
         let options = change(Options::memory(cap).clock(Arc::clone(&clock) as Arc<dyn plumbkv::Clock>));
         let database = Database::open(options).unwrap();
         let shared = Shared {
-            client_memory: ClientMemory::new(&database),
+            client_memory: ClientMemory::new(),
             database,
             clock,
             settings: Settings::new(None, true, 100, 0, 5),
@@ -73,10 +74,18 @@ impl Talk<'_> {
         self.pending.extend_from_slice(bytes);
         let mut replies = Vec::new();
         loop {
-            let mut output = Vec::new();
-            let progress = self.session.advance(self.shared, &self.pending, &mut output);
+            let mut output = Replies::new();
+            let progress =
+                self.session.advance(self.shared, &self.pending, &mut output, Mark { bytes: 0, values: 0 });
             self.pending.drain(..progress.consumed);
-            replies.extend_from_slice(&output);
+            let mut at = 0;
+            for (place, value) in &output.values {
+                replies.extend_from_slice(&output.bytes[at..*place]);
+                replies.extend_from_slice(value);
+                at = *place;
+            }
+            replies.extend_from_slice(&output.bytes[at..]);
+            output.clear(self.shared);
             match progress.next {
                 Next::Drain => {}
                 Next::Read { needed } => {

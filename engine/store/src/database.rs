@@ -1,9 +1,13 @@
 //! The front door: every call a database answers, whatever it stores in.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::memory::{Condition, ExpireCondition, Expiry, Lifetime, Policy, SetOptions, SetOutcome, Store};
+use crate::memory::{
+    Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, Policy, SetOptions, SetOutcome, Store,
+    Value,
+};
 use crate::options::Options;
 use crate::stats::Stats;
 
@@ -14,7 +18,7 @@ use crate::stats::Stats;
 /// Closures that are handed bytes run under a shard's lock: keep them short, and do not call the database
 /// from inside one, or the thread waits for itself.
 pub struct Database {
-    store: Store,
+    store: Arc<Store>,
 }
 
 impl Database {
@@ -25,7 +29,7 @@ impl Database {
     /// 1..=64 or the number of shards is not a power of two up to 4096.
     pub fn open(options: Options) -> Result<Self> {
         let Options { cap_bytes, policy, samples, clock, shards, seed } = options;
-        Ok(Self { store: Store::open(cap_bytes, policy, samples, clock, shards, seed)? })
+        Ok(Self { store: Arc::new(Store::open(cap_bytes, policy, samples, clock, shards, seed)?) })
     }
 
     /// Hands the value of `key` to `f` without copying it, and counts as an access.
@@ -34,6 +38,15 @@ impl Database {
     /// None in memory mode.
     pub fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         Ok(self.store.read(key, f))
+    }
+
+    /// Hands the value of `key` to `f` as [`read`](Self::read) does, or, where it is long, as one to keep: then no lock is held, and a
+    /// server can send the value from where it lies.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn fetch<R>(&self, key: &[u8], f: impl FnOnce(Fetched<'_>) -> R) -> Result<Option<R>> {
+        Ok(self.store.fetch(key, f))
     }
 
     /// A copy of the value of `key`.
@@ -83,7 +96,7 @@ impl Database {
     ///
     /// # Errors
     /// None in memory mode.
-    pub fn take(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub fn take(&self, key: &[u8]) -> Result<Option<Value>> {
         Ok(self.store.take(key))
     }
 
@@ -162,7 +175,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`expire_at`](Self::expire_at).
-    pub fn get_and_expire(&self, key: &[u8], expiry: Expiry) -> Result<Option<Vec<u8>>> {
+    pub fn get_and_expire(&self, key: &[u8], expiry: Expiry) -> Result<Option<Value>> {
         self.store.get_and_expire(key, expiry)
     }
 
@@ -265,6 +278,14 @@ impl Database {
     /// room can be made. Nothing is counted then.
     pub fn reserve(&self, bytes: u64) -> Result<()> {
         self.store.reserve(bytes)
+    }
+
+    /// Memory of at least so many bytes for the program's own use, counted under the cap as by [`reserve`](Self::reserve) as long as it lives.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub fn buffer(&self, bytes: usize) -> Result<Buffer> {
+        Buffer::new(&self.store, bytes)
     }
 
     /// Takes back what [`reserve`](Self::reserve) counted, or a part of it. Call it after the memory is freed.

@@ -49,7 +49,9 @@ pub use bytes::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::Database;
 pub use error::{Error, Result};
-pub use memory::{Condition, ExpireCondition, Expiry, Lifetime, Policy, SetOptions, SetOutcome};
+pub use memory::{
+    Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, Policy, SetOptions, SetOutcome, Value,
+};
 pub use options::Options;
 pub use stats::Stats;
 

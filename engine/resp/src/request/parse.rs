@@ -43,9 +43,9 @@ enum State {
 }
 
 /// Arguments kept allocated from one request to the next; a single request with more does not keep its memory.
-const KEPT_ARGUMENTS: usize = 1024;
+const KEPT_ARGUMENTS: usize = 16;
 /// Decoded bytes kept allocated from one inline request to the next.
-const KEPT_DECODED: usize = 4096;
+const KEPT_DECODED: usize = 128;
 
 type Step = Result<usize, Stop>;
 

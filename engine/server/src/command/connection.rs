@@ -110,9 +110,7 @@ impl<'a> Command<'a> {
                 context.reply().simple("PONG");
                 Ok(())
             }
-            Self::Ping { message: Some(message) } | Self::Echo { message } => {
-                context.bulk_or_null(Some(message))
-            }
+            Self::Ping { message: Some(message) } | Self::Echo { message } => context.bulk(message),
             Self::Quit => {
                 context.client.closing = true;
                 context.ok()
@@ -138,7 +136,11 @@ impl<'a> Command<'a> {
             }
             Self::GetName => {
                 let name = context.client.entry.name();
-                context.bulk_or_null((!name.is_empty()).then_some(name.as_bytes()))
+                if name.is_empty() {
+                    context.reply().null();
+                    return Ok(());
+                }
+                context.bulk(name.as_bytes())
             }
             Self::SetName { name } => {
                 context.client.entry.set_name(printable(name).ok_or(BAD_NAME)?);
@@ -154,6 +156,9 @@ impl<'a> Command<'a> {
                 Ok(())
             }
             Self::List { filter } => {
+                // The text and the reply that it becomes.
+                let bytes = context.shared.clients.count() * 2 * LINE_BYTES;
+                context.output.make_room(context.shared, bytes)?;
                 let text = list(context.shared, &filter);
                 context.reply().verbatim("txt", text.as_bytes());
                 Ok(())
@@ -259,6 +264,9 @@ impl Filter {
         Err(CommandError::SYNTAX)
     }
 }
+
+/// Bytes of a line of CLIENT LIST without the client's own names.
+const LINE_BYTES: usize = 512;
 
 fn describe(shared: &Shared, id: u64) -> String {
     list(shared, &Filter::Ids(vec![id]))

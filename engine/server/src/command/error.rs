@@ -16,6 +16,8 @@ impl CommandError {
     pub(crate) const NOT_AN_INTEGER: Self = Self::fixed("ERR value is not an integer or out of range");
     pub(crate) const OUT_OF_MEMORY: Self =
         Self::fixed("OOM command not allowed when used memory > 'maxmemory'.");
+    pub(crate) const REPLY_TOO_LONG: Self =
+        Self::fixed("OOM the reply does not fit under the memory cap (maxmemory)");
     pub(crate) const NO_AUTH: Self = Self::fixed("NOAUTH Authentication required.");
     pub(crate) const WRONG_PASSWORD: Self =
         Self::fixed("WRONGPASS invalid username-password pair or user is disabled.");

@@ -206,41 +206,89 @@ impl Condition {
 }
 
 fn keys(context: &mut Context<'_>, pattern: &[u8]) -> Result<(), CommandError> {
-    let version = context.client.version;
-    let (mut found, mut count) = (Vec::new(), 0);
-    let all = pattern == b"*";
-    context.shared.database.for_each_key(|key| {
-        if all || glob::matches(pattern, key, false) {
-            ReplyWriter::new(&mut found, version).bulk(key);
-            count += 1;
+    let mut list = List::begin(context, (pattern != b"*").then_some(pattern));
+    let mut cursor = 0;
+    loop {
+        cursor = list.walk(context, cursor, KEYS_AT_ONCE)?.cursor;
+        if cursor == 0 {
+            return list.end(context, None);
         }
-    })?;
-    context.reply().array(count);
-    context.output.extend_from_slice(&found);
-    Ok(())
+    }
 }
 
 fn scan(
     context: &mut Context<'_>,
-    cursor: u64,
-    count: usize,
+    mut cursor: u64,
+    mut count: usize,
     pattern: Option<&[u8]>,
     strings: bool,
 ) -> Result<(), CommandError> {
-    let version = context.client.version;
-    let (mut found, mut matched) = (Vec::new(), 0);
-    let next = context.shared.database.scan(cursor, count, &mut |key| {
-        if strings && pattern.is_none_or(|pattern| glob::matches(pattern, key, false)) {
-            ReplyWriter::new(&mut found, version).bulk(key);
-            matched += 1;
+    let mut list = List::begin(context, if strings { pattern } else { None });
+    list.takes_any = strings;
+    loop {
+        let step = list.walk(context, cursor, count.min(KEYS_AT_ONCE))?;
+        cursor = step.cursor;
+        count = count.saturating_sub(step.passed);
+        // A step that meets nothing has gone past many empty shards, and its client waits.
+        if cursor == 0 || count == 0 || step.passed == 0 {
+            return list.end(context, Some(cursor));
         }
-    })?;
-    let mut reply = context.reply();
-    reply.array(2);
-    reply.bulk(next.to_string().as_bytes());
-    reply.array(matched);
-    context.output.extend_from_slice(&found);
-    Ok(())
+    }
+}
+
+/// Keys that are copied under a shard's lock before room is made for them in the reply.
+const KEYS_AT_ONCE: usize = 16;
+
+/// An array of keys whose length is known only at its end.
+struct List<'a> {
+    start: usize,
+    count: usize,
+    pattern: Option<&'a [u8]>,
+    takes_any: bool,
+    found: Vec<u8>,
+}
+
+/// What one part of a walk came to.
+struct Step {
+    cursor: u64,
+    passed: usize,
+}
+
+impl<'a> List<'a> {
+    fn begin(context: &Context<'_>, pattern: Option<&'a [u8]>) -> Self {
+        let start = context.output.bytes.len();
+        Self { start, count: 0, pattern, takes_any: true, found: Vec::new() }
+    }
+
+    fn walk(&mut self, context: &mut Context<'_>, cursor: u64, count: usize) -> Result<Step, CommandError> {
+        let Self { pattern, takes_any, found, .. } = self;
+        let (version, mut matched, mut passed) = (context.client.version, 0, 0);
+        let cursor = context.shared.database.scan(cursor, count, &mut |key| {
+            passed += 1;
+            if *takes_any && pattern.is_none_or(|pattern| glob::matches(pattern, key, false)) {
+                ReplyWriter::new(found, version).bulk(key);
+                matched += 1;
+            }
+        })?;
+        context.output.make_room(context.shared, found.len())?;
+        context.output.bytes.append(found);
+        self.count += matched;
+        Ok(Step { cursor, passed })
+    }
+
+    /// Writes what stands before the keys.
+    fn end(self, context: &mut Context<'_>, cursor: Option<u64>) -> Result<(), CommandError> {
+        let mut head = Vec::new();
+        let mut reply = ReplyWriter::new(&mut head, context.client.version);
+        if let Some(cursor) = cursor {
+            reply.array(2);
+            reply.bulk(cursor.to_string().as_bytes());
+        }
+        reply.array(self.count);
+        context.output.make_room(context.shared, head.len())?;
+        context.output.bytes.splice(self.start..self.start, head);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -12,9 +12,11 @@ pub(crate) mod keyspace;
 pub(crate) mod string;
 pub(crate) mod table;
 
+use plumbkv::{Fetched, Value};
 use plumbkv_resp::{ReplyWriter, Request};
 
 use crate::log::{self, Level};
+use crate::replies::Replies;
 use crate::session::Client;
 use crate::shared::Shared;
 use args::Arguments;
@@ -56,7 +58,7 @@ pub(crate) struct Context<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) client: &'a mut Client,
     /// Replies not yet sent; the command appends exactly one.
-    pub(crate) output: &'a mut Vec<u8>,
+    pub(crate) output: &'a mut Replies,
     /// The command's name as error texts spell it.
     pub(crate) name: &'static str,
 }
@@ -64,7 +66,7 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     /// A writer in the connection's protocol version.
     pub(crate) fn reply(&mut self) -> ReplyWriter<'_> {
-        ReplyWriter::new(self.output, self.client.version)
+        ReplyWriter::new(&mut self.output.bytes, self.client.version)
     }
 
     /// Writes `+OK`.
@@ -84,26 +86,64 @@ impl Context<'_> {
         self.integer(i64::from(value))
     }
 
-    /// Writes a bulk string, or null when there is none.
-    pub(crate) fn bulk_or_null(&mut self, value: Option<&[u8]>) -> Result<(), CommandError> {
+    /// Writes a bulk string; the same words as a reply of known length.
+    pub(crate) fn bulk(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+        self.output.make_room(self.shared, bytes.len() + BULK_HEAD)?;
+        self.reply().bulk(bytes);
+        Ok(())
+    }
+
+    /// Writes a value, or null when there is none. A long one is not copied.
+    pub(crate) fn value_or_null(&mut self, value: Option<Value>) -> Result<(), CommandError> {
         match value {
-            Some(value) => self.reply().bulk(value),
+            Some(value) if value.is_held() => self.output.value(value),
+            Some(value) => self.bulk(&value)?,
             None => self.reply().null(),
         }
         Ok(())
     }
+
+    /// Writes the value of a key, or null.
+    pub(crate) fn value_of(&mut self, key: &[u8]) -> Result<(), CommandError> {
+        let Self { shared, client, output, .. } = self;
+        let written = shared.database.fetch(key, |found| match found {
+            // From the store to the output in one copy. Where a turn's room is used up it goes the longer way.
+            Fetched::Bytes(bytes)
+                if output.bytes.capacity() - output.bytes.len() > bytes.len() + BULK_HEAD =>
+            {
+                ReplyWriter::new(&mut output.bytes, client.version).bulk(bytes);
+                None
+            }
+            Fetched::Bytes(bytes) => Some(bytes.to_vec()),
+            Fetched::Value(value) => {
+                output.value(value);
+                None
+            }
+        })?;
+        match written {
+            Some(None) => Ok(()),
+            Some(Some(bytes)) => self.bulk(&bytes),
+            None => {
+                self.reply().null();
+                Ok(())
+            }
+        }
+    }
 }
 
+/// Bytes around a bulk string, at most.
+const BULK_HEAD: usize = 32;
+
 /// Runs one request and appends its reply. An empty request (a blank inline line) has none.
-pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Vec<u8>) {
+pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) {
     if request.is_empty() {
         return;
     }
-    let start = output.len();
+    let start = output.mark();
     if let Err(error) = dispatch(shared, client, request, output) {
         // A reply may have been half written when its command failed, MGET's for instance.
-        output.truncate(start);
-        ReplyWriter::new(output, client.version).error_bytes(error.text().as_ref());
+        output.go_back(start);
+        ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text().as_ref());
         shared.counters.error_replies.add(1);
     }
 }
@@ -112,7 +152,7 @@ fn dispatch(
     shared: &Shared,
     client: &mut Client,
     request: Request<'_>,
-    output: &mut Vec<u8>,
+    output: &mut Replies,
 ) -> Result<(), CommandError> {
     let Some(command) = table::find(request.arg(0)) else {
         if is_http(request.arg(0)) {

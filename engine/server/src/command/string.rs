@@ -91,7 +91,7 @@ impl<'a> Command<'a> {
     pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
         let database = &context.shared.database;
         match self {
-            Self::Get { key } => get(context, key),
+            Self::Get { key } => context.value_of(key),
             Self::Set { key, value, options } => set(context, key, value, options),
             Self::SetNx { key, value } => {
                 let options = SetOptions { condition: Condition::IfAbsent, ..SetOptions::default() };
@@ -101,18 +101,18 @@ impl<'a> Command<'a> {
             Self::GetSet { key, value } => {
                 let options = SetOptions { want_previous: true, ..SetOptions::default() };
                 let outcome = database.set_with(key, value, options)?;
-                context.bulk_or_null(outcome.previous.as_deref())
+                context.value_or_null(outcome.previous)
             }
             Self::GetDel { key } => {
                 let value = database.take(key)?;
-                context.bulk_or_null(value.as_deref())
+                context.value_or_null(value)
             }
             Self::GetEx { key, lifetime } => get_and_expire(context, key, lifetime),
             Self::MGet { keys } => {
                 context.reply().array(keys.len());
                 // One thread executes every command, so that nothing can come between these reads.
                 for key in keys {
-                    get(context, key)?;
+                    context.value_of(key)?;
                 }
                 Ok(())
             }
@@ -140,16 +140,6 @@ impl<'a> Command<'a> {
     }
 }
 
-fn get(context: &mut Context<'_>, key: &[u8]) -> Result<(), CommandError> {
-    let shared = context.shared;
-    // The value goes from the store to the output buffer in one copy.
-    let mut reply = context.reply();
-    if shared.database.read(key, |value| reply.bulk(value))?.is_none() {
-        context.reply().null();
-    }
-    Ok(())
-}
-
 fn set(
     context: &mut Context<'_>,
     key: &[u8],
@@ -173,24 +163,24 @@ fn set(
         },
     )?;
     if options.answer_previous {
-        context.bulk_or_null(outcome.previous.as_deref())
+        context.value_or_null(outcome.previous)
     } else if outcome.written {
         context.ok()
     } else {
-        context.bulk_or_null(None)
+        context.value_or_null(None)
     }
 }
 
 fn get_and_expire(context: &mut Context<'_>, key: &[u8], lifetime: Lifetime<'_>) -> Result<(), CommandError> {
     let database = &context.shared.database;
     let expiry = match lifetime.resolve(context) {
-        Ok(None) => return get(context, key),
+        Ok(None) => return context.value_of(key),
         Ok(Some(expiry)) => expiry,
         Err(error) if database.exists(key)? => return Err(error),
-        Err(_) => return context.bulk_or_null(None),
+        Err(_) => return context.value_or_null(None),
     };
     let value = database.get_and_expire(key, expiry)?;
-    context.bulk_or_null(value.as_deref())
+    context.value_or_null(value)
 }
 
 /// Which command's options are read.

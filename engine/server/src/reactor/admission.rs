@@ -9,13 +9,26 @@ const CONNECTION_BYTES: u64 = 1024;
 
 const TOO_MANY: &str = "-ERR max number of clients reached\r\n";
 
+const NO_MEMORY: &str = "-OOM no memory for another connection under the cap (maxmemory)\r\n";
+
 const PROTECTED: &str = "-DENIED PlumbKV is running in protected mode: no password is set, so only connections \
      from this host are served. To connect from elsewhere, set a password (--password, PLUMBKV_PASSWORD or CONFIG SET \
      requirepass from this host), or switch the protection off with --protected-mode no where the network is trusted.\r\n";
 
-/// The error line to send before closing, or `None` for a peer who may stay. A peer without an address comes
+/// Lets a peer in and counts the connection under the memory cap, evicting keys for it; answers how many bytes were counted.
+///
+/// # Errors
+/// The error line to send before closing.
+pub(crate) fn admit(shared: &Shared, peer: Option<SocketAddr>) -> Result<u64, &'static str> {
+    match refusal(shared, peer) {
+        Some(text) => Err(text),
+        None => count(shared),
+    }
+}
+
+/// The error line for a peer who may not stay. A peer without an address comes
 /// through a Unix socket, which file permissions guard.
-pub(crate) fn refusal(shared: &Shared, peer: Option<SocketAddr>) -> Option<&'static str> {
+fn refusal(shared: &Shared, peer: Option<SocketAddr>) -> Option<&'static str> {
     if shared.clients.count() as u64 >= shared.settings.max_clients() {
         return Some(TOO_MANY);
     }
@@ -23,10 +36,10 @@ pub(crate) fn refusal(shared: &Shared, peer: Option<SocketAddr>) -> Option<&'sta
     (guarded && peer.is_some_and(|peer| !is_loopback(peer.ip()))).then_some(PROTECTED)
 }
 
-/// Counts a connection against the memory cap, evicting keys for it, and returns how much was counted: nothing where no key can go, or else nobody
-/// could connect to a full store to delete something.
-pub(crate) fn count(shared: &Shared) -> u64 {
-    if shared.client_memory.take(&shared.database, CONNECTION_BYTES).is_ok() { CONNECTION_BYTES } else { 0 }
+/// The first few connections always find room (`client_memory.rs`).
+fn count(shared: &Shared) -> Result<u64, &'static str> {
+    let taken = shared.client_memory.take(&shared.database, CONNECTION_BYTES);
+    taken.map(|()| CONNECTION_BYTES).map_err(|_| NO_MEMORY)
 }
 
 /// 127.0.0.0/8 and ::1, also when IPv4 comes dressed as IPv6.
@@ -71,5 +84,14 @@ mod tests {
         driver.shared.settings.set_max_clients(1);
         let _first = driver.connect();
         assert_eq!(refusal(&driver.shared, near), Some(TOO_MANY));
+    }
+
+    #[test]
+    fn a_full_store_takes_a_few_connections_and_no_more() {
+        let driver = Driver::with_options(|options| options.policy(plumbkv::Policy::NoEviction), 2 << 20);
+        while driver.shared.database.set(&driver.shared.database.len().to_be_bytes(), &[1; 500]).is_ok() {}
+        let taken = (0..1000).take_while(|_| count(&driver.shared).is_ok()).count();
+        assert!((64..600).contains(&taken), "{taken} connections");
+        assert_eq!(count(&driver.shared), Err(NO_MEMORY));
     }
 }

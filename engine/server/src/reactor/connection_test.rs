@@ -1,79 +1,93 @@
-//! Buffers of a connection: what moves where, and what is given back.
+//! Buffers of a connection: what is kept, what is executed where it lies, what is refused, and what is given back.
+
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
 
 use super::*;
+use crate::reactor::pending::send_replies;
 use crate::session::test_support::Driver;
 
-/// Feeds `bytes` as a back end would, in receives of at most `size`, and answers all replies; `take` says how many
-/// bytes the socket accepts of each send.
-fn exchange(connection: &mut Connection, driver: &Driver, bytes: &[u8], size: usize, take: usize) -> Vec<u8> {
-    let mut buffers = Buffers::new();
-    let mut replies = Vec::new();
-    let mut at = 0;
-    loop {
-        let unsent = connection.unsent().len().min(take);
-        replies.extend_from_slice(&connection.unsent()[..unsent]);
-        connection.mark_sent(unsent);
-        if connection.can_resume() {
-            connection.execute(&driver.shared, &mut buffers, Place::Own);
-        } else if connection.wants_input() && at < bytes.len() {
-            let (buffer, place) = connection.prepare_input(&driver.shared, &mut buffers).unwrap();
-            let room = buffer.capacity() - buffer.len();
-            assert!(room > 0, "nothing could be received");
-            let end = bytes.len().min(at + size.min(room));
-            buffer.extend_from_slice(&bytes[at..end]);
-            at = end;
-            connection.execute(&driver.shared, &mut buffers, place);
-        }
-        let sent = buffers.output.len().min(take);
-        replies.extend_from_slice(&buffers.output[..sent]);
-        if !buffers.output.is_empty() {
-            connection.keep_unsent(&mut buffers, sent);
-        }
-        assert!(buffers.input.capacity() <= RECEIVE_BYTES, "the shared buffer grew");
-        if at == bytes.len() && connection.unsent().is_empty() && !connection.can_resume() {
-            return replies;
-        }
-    }
+/// A connection, its socket, and the client's end of that.
+struct Talk<'a> {
+    driver: &'a Driver,
+    connection: Connection,
+    pool: Pool,
+    replies: Replies,
+    socket: OwnedFd,
+    client: UnixStream,
 }
 
-/// As [`exchange`], as a back end does whose bytes and replies lie with the kernel.
-fn exchange_elsewhere(
-    connection: &mut Connection,
-    driver: &Driver,
-    bytes: &[u8],
-    size: usize,
-    take: usize,
-) -> Vec<u8> {
-    let (mut replies, mut sending, mut sent, mut at) = (Vec::new(), Vec::new(), 0, 0);
-    loop {
-        if at < bytes.len() && connection.wants_input() {
-            let end = bytes.len().min(at + size);
-            let output = (sending.is_empty()).then_some(&mut sending);
-            assert!(connection.hear(&driver.shared, &bytes[at..end], output));
-            at = end;
+impl<'a> Talk<'a> {
+    fn new(driver: &'a Driver) -> Self {
+        let entry = driver.shared.clients.add(String::new(), String::new(), 1, 0);
+        let (socket, client) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        Self {
+            driver,
+            connection: Connection::new(Session::new(&driver.shared, entry), 0),
+            pool: Pool::new(),
+            replies: Replies::new(),
+            socket: socket.into(),
+            client,
         }
-        connection.set_in_flight(sending.len() - sent);
-        let end = sending.len().min(sent + take);
-        replies.extend_from_slice(&sending[sent..end]);
-        sent = end;
-        connection.set_in_flight(sending.len() - sent);
-        if sent == sending.len() {
-            sending.clear();
-            sent = 0;
-            connection.take_output(&mut sending);
-            if sending.is_empty() && connection.can_resume() {
-                connection.resume(&driver.shared, &mut sending);
+    }
+
+    /// Sends the replies of a turn, as a back end does.
+    fn deliver(&mut self) {
+        let Self { driver, connection, pool, replies, socket, .. } = self;
+        let part = (Mark { bytes: 0, values: 0 }, replies.mark());
+        let sent = if connection.is_waiting() { 0 } else { send_replies(socket, replies, part).unwrap() };
+        connection.keep_replies(&driver.shared, pool, replies, part, sent).unwrap();
+        replies.clear(&driver.shared);
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        let Self { driver, connection, pool, replies, .. } = self;
+        connection.hear(&driver.shared, pool, bytes, replies).unwrap();
+        self.deliver();
+    }
+
+    /// Feeds `bytes` in receives of at most `size`; the client takes up to `take` bytes after each. `own` says that long requests are
+    /// received where they are kept.
+    fn exchange(&mut self, bytes: &[u8], size: usize, take: usize, own: bool) -> Vec<u8> {
+        let shared = &self.driver.shared;
+        let (mut at, mut answer, mut buffer) = (0, Vec::new(), vec![0; take]);
+        loop {
+            if self.connection.can_resume(shared) {
+                let Self { connection, pool, replies, .. } = self;
+                connection.resume(shared, pool, replies);
+                self.deliver();
+            } else if at < bytes.len() && self.connection.wants_input(shared) {
+                let room = if own { self.connection.own_room(shared, &mut self.pool) } else { None };
+                if let Some(room) = room {
+                    let count = size.min(room.len()).min(bytes.len() - at);
+                    room[..count].copy_from_slice(&bytes[at..at + count]);
+                    at += count;
+                    let Self { connection, pool, replies, .. } = self;
+                    connection.hear_own(shared, pool, count, replies);
+                    self.deliver();
+                } else {
+                    let end = bytes.len().min(at + size);
+                    self.hear(&bytes[at..end]);
+                    at = end;
+                }
+            }
+            let taken = self.client.read(&mut buffer).unwrap_or(0);
+            answer.extend_from_slice(&buffer[..taken]);
+            assert!(self.connection.flush(&mut self.pool, &self.socket));
+            if taken == 0
+                && at == bytes.len()
+                && !self.connection.is_waiting()
+                && !self.connection.can_resume(shared)
+            {
+                return answer;
             }
         }
-        if at == bytes.len() && sending.is_empty() && !connection.can_resume() {
-            return replies;
-        }
     }
-}
 
-fn connection(driver: &Driver) -> Connection {
-    let entry = driver.shared.clients.add(String::new(), String::new(), 1, 0);
-    Connection::new(Session::new(&driver.shared, entry), 0)
+    fn reserved(&self) -> u64 {
+        self.driver.shared.database.stats().reserved_bytes
+    }
 }
 
 #[test]
@@ -91,88 +105,113 @@ fn any_receive_and_send_sizes_give_the_same_replies() {
         expected.extend_from_slice(b"\r\n+PONG\r\n");
     }
     for (size, take) in [(1 << 20, 1 << 30), (1 << 20, 1000), (977, 4096), (13, 1 << 20)] {
-        let mut connection = connection(&driver);
-        let replies = exchange(&mut connection, &driver, &bytes, size, take);
-        assert!(replies == expected, "receives of {size}, sends of {take}");
-        assert!(connection.unsent().is_empty());
-        let mut other = self::connection(&driver);
-        let replies = exchange_elsewhere(&mut other, &driver, &bytes, size, take);
-        assert!(replies == expected, "receives of {size}, sends of {take}, elsewhere");
+        for own in [true, false] {
+            let mut talk = Talk::new(&driver);
+            let answer = talk.exchange(&bytes, size, take.min(1 << 22), own);
+            assert!(answer == expected, "receives of {size}, sends of {take}, {own}");
+            assert!(!talk.connection.is_waiting());
+            assert_eq!(talk.reserved(), 0, "nothing waits, nothing is kept");
+        }
     }
 }
 
 #[test]
-fn a_pipeline_beyond_the_high_water_mark_goes_on_in_order() {
+fn a_pipeline_beyond_a_turns_replies_goes_on_in_order() {
     let driver = Driver::new();
     let value = "v".repeat(300_000);
     let mut bytes = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n{value}\r\n", value.len()).into_bytes();
-    let mut expected = b"+OK\r\n".to_vec();
+    bytes.extend_from_slice(format!("set short {}\r\n", "s".repeat(9000)).as_bytes());
+    let mut expected = b"+OK\r\n+OK\r\n".to_vec();
     for round in 0..30 {
-        bytes.extend_from_slice(format!("get k\r\necho {round}\r\n").as_bytes());
+        bytes.extend_from_slice(format!("get k\r\nget short\r\nmget short k\r\necho {round}\r\n").as_bytes());
+        let short = format!("$9000\r\n{}\r\n", "s".repeat(9000));
+        let long = format!("$300000\r\n{value}\r\n");
         let echo = round.to_string();
-        expected.extend_from_slice(format!("$300000\r\n{value}\r\n${}\r\n{echo}\r\n", echo.len()).as_bytes());
+        let echo = format!("${}\r\n{echo}\r\n", echo.len());
+        expected.extend_from_slice(format!("{long}{short}*2\r\n{short}{long}{echo}").as_bytes());
     }
-    for (size, take) in [(1 << 20, 1 << 30), (4096, 70_000), (100, 1 << 20)] {
-        let replies = exchange(&mut connection(&driver), &driver, &bytes, size, take);
-        assert!(replies == expected, "receives of {size}, sends of {take}");
-        let replies = exchange_elsewhere(&mut connection(&driver), &driver, &bytes, size, take);
-        assert!(replies == expected, "receives of {size}, sends of {take}, elsewhere");
+    for (size, take) in [(1 << 20, 1 << 22), (4096, 70_000), (100, 1 << 20)] {
+        let answer = Talk::new(&driver).exchange(&bytes, size, take, true);
+        assert!(answer == expected, "receives of {size}, sends of {take}");
     }
-}
-
-#[test]
-fn an_idle_connection_holds_no_buffers() {
-    let driver = Driver::new();
-    let mut connection = connection(&driver);
-    let value = "v".repeat(5 << 20);
-    let request = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n{value}\r\nget k\r\n", value.len());
-    exchange(&mut connection, &driver, request.as_bytes(), 1 << 20, 100_000);
-    assert!(connection.input.capacity() <= KEPT_BYTES && connection.output.capacity() <= KEPT_BYTES);
-    connection.release_memory();
-    assert_eq!(connection.input.capacity() + connection.output.capacity(), 0);
 }
 
 #[test]
 fn memory_for_a_request_grows_only_as_it_arrives() {
-    let driver = Driver::new();
-    let mut connection = connection(&driver);
-    let head = b"*2\r\n$3\r\nGET\r\n$500000000\r\n";
-    exchange(&mut connection, &driver, head, 1 << 20, 1 << 20);
-    let mut buffers = Buffers::new();
-    let (buffer, place) = connection.prepare_input(&driver.shared, &mut buffers).unwrap();
-    assert_eq!(place, Place::Own);
-    assert!(buffer.capacity() <= 2 * GROWTH_BYTES, "{}", buffer.capacity());
+    let driver = Driver::with_options(|options| options, 2 << 30);
+    let mut talk = Talk::new(&driver);
+    talk.hear(b"*2\r\n$3\r\nGET\r\n$500000000\r\n");
+    assert!(talk.reserved() <= RECEIVE_BYTES as u64, "{}", talk.reserved());
+    talk.hear(&[b'x'; 200_000]);
+    assert!(talk.reserved() <= 450_000, "{}", talk.reserved());
+    talk.connection.release(&driver.shared, &mut talk.pool);
+    assert_eq!(talk.reserved(), 0);
+}
+
+#[test]
+fn a_request_that_cannot_fit_is_answered_and_stepped_over() {
+    let driver = Driver::with_options(|options| options, 2 << 20);
+    let long = "v".repeat(1_500_000);
+    let bytes = format!(
+        "set a 1\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n{long}\r\nget a\r\n*2\r\n$4\r\nECHO\r\n$1\r\nx\r\n",
+        long.len()
+    );
+    for size in [1 << 20, 4096, 333] {
+        let mut talk = Talk::new(&driver);
+        let answer = String::from_utf8(talk.exchange(bytes.as_bytes(), size, 1 << 20, true)).unwrap();
+        assert_eq!(answer, format!("+OK\r\n-{TOO_LONG}\r\n$1\r\n1\r\n$1\r\nx\r\n"), "receives of {size}");
+        assert_eq!(talk.reserved(), 0);
+        assert!(!driver.shared.database.exists(b"k").unwrap());
+    }
+}
+
+#[test]
+fn a_full_store_that_evicts_nothing_still_answers() {
+    let driver = Driver::with_options(|options| options.policy(plumbkv::Policy::NoEviction), 2 << 20);
+    while driver.shared.database.set(&driver.shared.database.len().to_be_bytes(), &[1; 500]).is_ok() {}
+    let mut talk = Talk::new(&driver);
+    let request = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$100000\r\n{}\r\nping\r\n", "v".repeat(100_000));
+    let answer = talk.exchange(request.as_bytes(), 5000, 1 << 20, true);
+    assert_eq!(String::from_utf8(answer).unwrap(), format!("-{TOO_LONG}\r\n+PONG\r\n"));
 }
 
 #[test]
 fn a_slow_reader_is_not_listened_to() {
     let driver = Driver::new();
-    let mut connection = connection(&driver);
-    exchange(
-        &mut connection,
-        &driver,
-        format!("set k {}\r\n", "v".repeat(50_000)).as_bytes(),
-        1 << 16,
-        1 << 20,
+    let mut talk = Talk::new(&driver);
+    let shared = &driver.shared;
+    talk.exchange(format!("set k {}\r\n", "v".repeat(9000)).as_bytes(), 1 << 16, 1 << 20, false);
+    let mut heard = 0;
+    loop {
+        if talk.connection.can_resume(shared) {
+            let Talk { connection, pool, replies, .. } = &mut talk;
+            connection.resume(shared, pool, replies);
+            talk.deliver();
+        } else if talk.connection.wants_input(shared) {
+            talk.hear(&b"get k\r\n".repeat(100));
+            heard += 100;
+        } else {
+            break;
+        }
+        assert!(heard < 10_000, "requests are read for ever");
+    }
+    assert!(!talk.connection.wants_input(shared));
+    assert!(talk.reserved() >= 1 << 20, "what waits is counted");
+    let answer = talk.exchange(&[], 1, 1 << 20, false);
+    assert_eq!(
+        answer.len(),
+        heard * (9000 + "$9000\r\n\r\n".len()),
+        "what was held back goes on once replies have left"
     );
-    let mut buffers = Buffers::new();
-    let (buffer, place) = connection.prepare_input(&driver.shared, &mut buffers).unwrap();
-    buffer.extend_from_slice(&b"get k\r\n".repeat(1000));
-    connection.execute(&driver.shared, &mut buffers, place);
-    connection.keep_unsent(&mut buffers, 0);
-    assert!(connection.unsent().len() >= OUTPUT_HIGH_WATER);
-    assert!(!connection.wants_input() && !connection.can_resume());
-    let unsent = connection.unsent().len();
-    connection.mark_sent(unsent - 10);
-    assert!(connection.can_resume(), "what was held back goes on once replies have left");
+    assert_eq!(talk.reserved(), 0);
 }
 
 #[test]
 fn after_the_end_nothing_is_executed() {
     let driver = Driver::new();
-    let mut connection = connection(&driver);
-    let replies = exchange(&mut connection, &driver, b"quit\r\nset k v\r\n", 1 << 16, 1 << 16);
-    assert_eq!(replies, b"+OK\r\n");
-    assert!(connection.is_finished() && !connection.wants_input());
+    let mut talk = Talk::new(&driver);
+    assert_eq!(talk.exchange(b"quit\r\n", 1 << 16, 1 << 16, false), b"+OK\r\n");
+    talk.hear(b"set k v\r\n");
+    assert!(talk.connection.is_finished() && !talk.connection.wants_input(&driver.shared));
     assert_eq!(driver.shared.database.len(), 0);
 }

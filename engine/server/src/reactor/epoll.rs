@@ -16,9 +16,11 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
 use rustix::time::Timespec;
 
-use super::connection::{Buffers, Connection};
-use super::peer::{Peer, Turn, hang_up};
+use super::connection::{Connection, RECEIVE_BYTES};
+use super::peer::{Peer, hang_up, no_memory};
 use super::peers::Peers;
+use super::pending::send_replies;
+use super::turn::Turn;
 use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
 use crate::listener::Listener;
 use crate::log::{self, Level};
@@ -32,14 +34,8 @@ const STOP: u64 = u64::MAX;
 /// Events taken from the kernel at once.
 const EVENTS: usize = 512;
 
-/// Replies of one connection up to this many bytes wait for the end of the turn; longer ones leave at once.
-const DEFERRED_REPLY_BYTES: usize = 16 << 10;
-
-/// Replies that wait leave when they are this many bytes together, whether the turn has ended or not.
-const DEFERRED_BYTES: usize = 64 << 10;
-
 /// Replies that wait leave when they are of this many connections, so that clients and server work side by side.
-const DEFERRED_CONNECTIONS: usize = 64;
+const MOST_CONNECTIONS: usize = 64;
 
 /// Connections accepted in one go, so that a storm of them leaves the served ones their turn.
 const ACCEPTS: usize = 256;
@@ -56,22 +52,14 @@ pub(crate) struct Epoll {
     listeners: Vec<Listener>,
     stop: UnixStream,
     peers: Peers<Peer>,
-    buffers: Buffers,
-    /// Replies that wait for the end of the turn.
-    deferred: Deferred,
+    /// Bytes just received.
+    input: Vec<u8>,
+    turn: Turn,
     /// Connections whose requests are here already and wait only for their turn.
     ready: Vec<usize>,
     /// Accepting stopped for want of file descriptors, until the next tick.
     accept_paused: bool,
     ticks: u32,
-}
-
-/// Replies of several connections, one behind the other.
-#[derive(Default)]
-struct Deferred {
-    bytes: Vec<u8>,
-    /// Whose they are, and where they end.
-    parts: Vec<(usize, usize)>,
 }
 
 impl Epoll {
@@ -92,8 +80,8 @@ impl Epoll {
             listeners,
             stop,
             peers: Peers::default(),
-            buffers: Buffers::new(),
-            deferred: Deferred::default(),
+            input: touched(),
+            turn: Turn::new(),
             ready: Vec::new(),
             accept_paused: false,
             ticks: 0,
@@ -124,24 +112,33 @@ impl Epoll {
             };
             let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
             shared.counters.connections.add(1);
-            if let Some(text) = admission::refusal(shared, peer) {
-                shared.counters.rejected.add(1);
-                // The socket buffer of a new connection has room; if not, closing says enough.
-                let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL);
-                hang_up(&socket, &mut self.buffers.input);
-                continue;
-            }
+            let counted = match admission::admit(shared, peer) {
+                Ok(counted) => counted,
+                Err(text) => {
+                    shared.counters.rejected.add(1);
+                    // The socket buffer of a new connection has room; if not, closing says enough.
+                    let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL);
+                    hang_up(&socket, &mut self.input);
+                    continue;
+                }
+            };
             let (peer, local) = listener.names(&socket, peer);
-            if let Err(error) = self.admit(shared, socket, peer, local) {
+            if let Err(error) = self.admit(shared, socket, (peer, local), counted) {
                 log::write(Level::Warning, format_args!("cannot watch a new connection: {error}"));
             }
         }
     }
 
-    fn admit(&mut self, shared: &Shared, socket: OwnedFd, peer: String, local: String) -> io::Result<()> {
+    fn admit(
+        &mut self,
+        shared: &Shared,
+        socket: OwnedFd,
+        (peer, local): (String, String),
+        counted: u64,
+    ) -> io::Result<()> {
         log::write(Level::Debug, format_args!("{peer} connected"));
         let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
-        let connection = Connection::new(Session::new(shared, entry), admission::count(shared));
+        let connection = Connection::new(Session::new(shared, entry), counted);
         let interest = EventFlags::IN;
         let index = self.peers.insert(Peer { socket, connection, interest });
         let added = match self.peers.get(index) {
@@ -154,74 +151,73 @@ impl Epoll {
         Ok(added?)
     }
 
-    /// Gives one connection its turn, but for small replies, which wait for [`deliver`](Self::deliver); true if
-    /// something was received.
+    /// Gives one connection its turn, but for its replies, which wait for [`deliver`](Self::deliver); true if something was received.
     fn serve(&mut self, shared: &Shared, index: usize) -> bool {
         let Some(peer) = self.peers.get(index) else { return false };
-        let Ok(received) = peer.work(shared, &mut self.buffers) else {
+        let start = self.turn.replies.mark();
+        let Ok(received) = peer.work(shared, &mut self.turn, &mut self.input) else {
+            self.turn.replies.go_back(start);
             self.forget(shared, index);
             return false;
         };
-        let replies = self.buffers.output.len();
-        if (1..=DEFERRED_REPLY_BYTES).contains(&replies) {
-            self.deferred.bytes.append(&mut self.buffers.output);
-            self.deferred.parts.push((index, self.deferred.bytes.len()));
-            if self.deferred.bytes.len() >= DEFERRED_BYTES
-                || self.deferred.parts.len() >= DEFERRED_CONNECTIONS
-            {
-                self.deliver(shared);
-            }
-        } else {
-            let turn = peer.send_output(&mut self.buffers);
-            self.settle(shared, index, turn);
+        if !self.turn.add(index, start) {
+            self.settle(shared, index);
+        } else if self.turn.is_full() || self.turn.parts.len() >= MOST_CONNECTIONS {
+            self.deliver(shared);
         }
         received
     }
 
     /// Sends the replies that wait.
     fn deliver(&mut self, shared: &Shared) {
-        let mut deferred = std::mem::take(&mut self.deferred);
-        let mut start = 0;
-        for (index, end) in deferred.parts.drain(..) {
-            if let Some(peer) = self.peers.get(index) {
-                let turn = peer.send_replies(&deferred.bytes[start..end]);
-                self.settle(shared, index, turn);
+        for at in 0..self.turn.parts.len() {
+            let part = self.turn.parts[at];
+            let Some(peer) = self.peers.get(part.slot) else { continue };
+            let Turn { replies, pool, .. } = &mut self.turn;
+            // What waits goes first.
+            let sent = if peer.connection.is_waiting() {
+                Ok(0)
+            } else {
+                send_replies(&peer.socket, replies, part.marks())
+            };
+            let Ok(sent) = sent else {
+                self.forget(shared, part.slot);
+                continue;
+            };
+            if peer.connection.keep_replies(shared, pool, replies, part.marks(), sent).is_err() {
+                no_memory();
+                self.forget(shared, part.slot);
+                continue;
             }
-            start = end;
+            self.settle(shared, part.slot);
         }
-        deferred.bytes.clear();
-        self.deferred = deferred;
+        self.turn.parts.clear();
+        self.turn.replies.clear(shared);
     }
 
     /// Draws the conclusions of a turn.
-    fn settle(&mut self, shared: &Shared, index: usize, turn: Turn) {
+    fn settle(&mut self, shared: &Shared, index: usize) {
         let Some(peer) = self.peers.get(index) else { return };
-        match turn {
-            Turn::Finished => hang_up(&peer.socket, &mut self.buffers.input),
-            Turn::Broken => {}
-            Turn::Wait | Turn::Ready => {
-                peer.connection.report(shared);
-                peer.connection.count_memory(shared, 0);
-                if let Err(error) = peer.watch(&self.poll, index) {
-                    log::write(Level::Warning, format_args!("cannot watch a connection: {error}"));
-                    return self.forget(shared, index);
-                }
-            }
+        if peer.connection.is_finished() {
+            hang_up(&peer.socket, &mut self.input);
+            return self.forget(shared, index);
         }
-        match turn {
-            Turn::Ready => self.ready.push(index),
-            Turn::Finished | Turn::Broken => self.forget(shared, index),
-            Turn::Wait => {}
+        peer.connection.report(shared);
+        if let Err(error) = peer.watch(shared, &self.poll, index) {
+            log::write(Level::Warning, format_args!("cannot watch a connection: {error}"));
+            return self.forget(shared, index);
+        }
+        // What waits for the socket goes on when that has room.
+        if peer.connection.can_resume(shared) && !peer.connection.is_waiting() {
+            self.ready.push(index);
         }
     }
 
     fn forget(&mut self, shared: &Shared, index: usize) {
         // Closing the only descriptor of a socket takes it out of the epoll set.
-        if let Some(peer) = self.peers.remove(index) {
-            let counted = peer.connection.counted();
+        if let Some(mut peer) = self.peers.remove(index) {
             shared.clients.remove(peer.connection.session().entry().id);
-            drop(peer);
-            shared.client_memory.give_back(&shared.database, counted);
+            peer.connection.release(shared, &mut self.turn.pool);
         }
     }
 
@@ -253,7 +249,7 @@ impl Epoll {
         }
     }
 
-    /// Closes connections that have been silent for too long, and trims the buffers of those that pause.
+    /// Closes connections that have been silent for too long.
     fn sweep(&mut self, shared: &Shared) {
         let timeout_ms = shared.settings.timeout_seconds().saturating_mul(1000);
         let now_ms = shared.clock_ms();
@@ -263,9 +259,6 @@ impl Epoll {
             if timeout_ms > 0 && idle_ms > timeout_ms {
                 log::write(Level::Debug, format_args!("closing a connection idle for {idle_ms} ms"));
                 self.forget(shared, index);
-            } else if idle_ms > 2000 {
-                peer.connection.release_memory();
-                peer.connection.count_memory(shared, 0);
             }
         }
     }
@@ -283,7 +276,7 @@ impl Epoll {
                 }
             }
             if let Some(peer) = self.peers.get(index) {
-                peer.connection.finish();
+                peer.connection.finish(&mut self.turn.pool);
                 self.serve(shared, index);
                 self.deliver(shared);
             }
@@ -299,6 +292,13 @@ impl Epoll {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Room to receive into, written to once, so that it is resident from the start and not a growth later.
+fn touched() -> Vec<u8> {
+    let mut input = vec![1; RECEIVE_BYTES];
+    input.clear();
+    input
 }
 
 impl Reactor for Epoll {

@@ -9,6 +9,9 @@ pub(crate) mod connection;
 pub(crate) mod epoll;
 mod peer;
 mod peers;
+mod pending;
+mod pool;
+mod turn;
 pub(crate) mod uring;
 
 use std::io;

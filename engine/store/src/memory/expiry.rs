@@ -8,12 +8,14 @@
 //! [Redis's](https://redis.io/docs/latest/commands/expire/#how-redis-expires-keys); walking instead of
 //! sampling bounds the time too.)
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use super::shard::{Shard, Sweep};
 use super::store::Store;
 use super::table::Held;
+use super::value::Value;
 use crate::error::Result;
 
 /// What a write does to the expiry of its key.
@@ -112,7 +114,7 @@ impl Store {
         had_one
     }
 
-    pub(crate) fn get_and_expire(&self, key: &[u8], expiry: Expiry) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn get_and_expire(self: &Arc<Self>, key: &[u8], expiry: Expiry) -> Result<Option<Value>> {
         let location = self.locate(key);
         self.with_room(location, |shard| {
             let now_ms = self.now_ms();
@@ -125,7 +127,7 @@ impl Store {
                 Expiry::Clear => shard.table.mark_expiry(at, false),
                 Expiry::At(unix_ms) if unix_ms <= now_ms => {
                     shard.counters.hits += 1;
-                    let value = shard.table.held(at).map(|held| held.value().to_vec());
+                    let value = Value::of(self, shard, at);
                     shard.remove(&self.common, at);
                     return Ok(value);
                 }
@@ -133,7 +135,7 @@ impl Store {
             }
             shard.counters.hits += 1;
             shard.touch(&self.common, at);
-            Ok(shard.table.held(at).map(|held| held.value().to_vec()))
+            Ok(Value::of(self, shard, at))
         })
     }
 

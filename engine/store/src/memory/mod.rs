@@ -6,6 +6,7 @@
 //! allocator's blocks really cost).
 
 mod budget;
+mod buffer;
 mod clear;
 mod entry;
 mod evict;
@@ -25,9 +26,12 @@ mod size_class;
 mod slots;
 mod store;
 mod table;
+mod value;
 mod write;
 
+pub use buffer::Buffer;
 pub use expiry::{ExpireCondition, Expiry, Lifetime};
 pub use policy::Policy;
 pub(crate) use store::Store;
+pub use value::{Fetched, Value};
 pub use write::{Condition, SetOptions, SetOutcome};

@@ -373,6 +373,13 @@ impl Table {
         (slots, large)
     }
 
+    /// Counts a holder of the entry at `at` beside the table, where it has pages of its own.
+    pub(super) fn hold(&self, at: usize, heap: &Heap) -> Option<Entry> {
+        let entry = self.slots[at].entry()?;
+        // SAFETY: entries that a table points to are there, and the table is under its shard's lock.
+        unsafe { heap.hold(entry) }.then_some(entry)
+    }
+
     pub(super) fn set_stamp(&mut self, at: usize, stamp: u32) {
         if let Some(entry) = self.slots[at].entry() {
             // SAFETY: the table has the entry, and is borrowed mutably.

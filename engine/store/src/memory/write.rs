@@ -1,10 +1,13 @@
 //! How does a value change? Every write reserves the bytes it may need before it changes anything.
 
+use std::sync::Arc;
+
 use super::entry::Owned;
 use super::expiry::Expiry;
 use super::shard::{New, Shard, Shortage, Stop, Wants};
 use super::store::{Location, Store};
 use super::table::{Held, smallest_cost};
+use super::value::Value;
 use crate::bytes::{check_key, check_value_len};
 use crate::error::{Error, Result};
 
@@ -32,12 +35,12 @@ pub struct SetOptions {
 }
 
 /// What [`set_with`](crate::Database::set_with) did.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Eq, Default)]
 pub struct SetOutcome {
     /// Whether the condition held and the value was written.
     pub written: bool,
     /// The value that was there before, if there was one and it was asked for.
-    pub previous: Option<Vec<u8>>,
+    pub previous: Option<Value>,
 }
 
 /// An entry that is written and in no table yet.
@@ -47,11 +50,16 @@ struct Prepared {
 }
 
 impl Store {
-    pub(crate) fn set(&self, key: &[u8], value: &[u8]) -> Result<()> {
+    pub(crate) fn set(self: &Arc<Self>, key: &[u8], value: &[u8]) -> Result<()> {
         self.set_with(key, value, SetOptions::default()).map(drop)
     }
 
-    pub(crate) fn set_with(&self, key: &[u8], value: &[u8], options: SetOptions) -> Result<SetOutcome> {
+    pub(crate) fn set_with(
+        self: &Arc<Self>,
+        key: &[u8],
+        value: &[u8],
+        options: SetOptions,
+    ) -> Result<SetOutcome> {
         check_key(key)?;
         check_value_len(value.len())?;
         let location = self.locate(key);
@@ -62,10 +70,7 @@ impl Store {
                 Condition::IfAbsent => at.is_none(),
                 Condition::IfPresent => at.is_some(),
             };
-            let previous = |shard: &Shard| {
-                let at = at.filter(|_| options.want_previous)?;
-                shard.table.held(at).map(|held| held.value().to_vec())
-            };
+            let previous = |shard: &Shard| Value::of(self, shard, at.filter(|_| options.want_previous)?);
             if !written {
                 return Ok(SetOutcome { written, previous: previous(shard) });
             }
@@ -168,7 +173,7 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn take(self: &Arc<Self>, key: &[u8]) -> Option<Value> {
         let location = self.locate(key);
         let mut shard = self.lock(location.shard);
         let Some(at) = shard.find_live(&self.common, || self.now_ms(), location.tag, key) else {
@@ -176,7 +181,7 @@ impl Store {
             return None;
         };
         shard.counters.hits += 1;
-        let value = shard.table.held(at).map(|held| held.value().to_vec());
+        let value = Value::of(self, &shard, at);
         shard.remove(&self.common, at);
         value
     }

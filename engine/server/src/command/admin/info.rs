@@ -91,7 +91,7 @@ fn memory(shared: &Shared, text: &mut String) {
     field!(text, "maxmemory_human", human(cap));
     field!(text, "maxmemory_policy", stats.policy);
     field!(text, "maxmemory_shards", stats.shards);
-    field!(text, "mem_clients_normal", shared.client_memory.used());
+    field!(text, "mem_clients_normal", shared.client_memory.used(&shared.database));
     field!(text, "mem_allocator", allocator::name());
 }
 

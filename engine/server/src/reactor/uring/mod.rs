@@ -6,11 +6,14 @@
 //! hang. A connection's number is given away only when neither a receive nor a send of it is under way, so a completion always belongs to
 //! the connection that its number stands for.
 //!
-//! Replies of a turn go into a buffer that changes hands with the kernel until they are sent; what is made meanwhile waits in the connection.
+//! Sends complete while they are submitted: what a socket does not take at once the kernel gives back, and only then is there a completion. So
+//! all connections' replies of a turn lie in one buffer, which is used again after the submission. What was not taken is kept, and
+//! leaves when the kernel says that the socket has room.
 
 mod peer;
 mod ring;
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -23,19 +26,19 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, getpeername, recv, send, shutd
 pub(crate) use ring::Ring;
 
 use super::connection::{Connection, RECEIVE_BYTES};
-use super::peer::hang_up;
+use super::peer::{hang_up, no_memory};
 use super::peers::Peers;
+use super::pending::send_replies;
+use super::pool::Pool;
+use super::turn::{Part, Turn};
 use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
 use crate::listener::Listener;
 use crate::log::{self, Level};
+use crate::replies::Replies;
 use crate::session::Session;
 use crate::shared::Shared;
 use peer::{Peer, Receive};
 use ring::GROUP;
-
-/// Buffers for replies that are kept for the next turn, and how large they may be, in bytes.
-const SPARE_BUFFERS: usize = 64;
-const SPARE_BYTES: usize = 4096;
 
 /// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
 const DRAIN_RECEIVES: usize = 128;
@@ -49,12 +52,13 @@ pub(crate) struct Uring {
     listeners: Vec<Accepting>,
     stop: UnixStream,
     peers: Peers<Peer>,
-    /// Buffers for replies that are not in use.
-    spare: Vec<Vec<u8>>,
+    turn: Turn,
     /// Connections that something was completed for in this turn.
     touched: Vec<usize>,
-    /// Connections whose sends were submitted at the end of the last turn: where they are not done by the end of this one, their buffers count.
-    submitted: Vec<usize>,
+    /// Connections with requests that wait for their next turn.
+    ready: Vec<usize>,
+    /// Completions that are not looked at yet.
+    completions: VecDeque<cqueue::Entry>,
     /// For what is received at the end of a conversation.
     scratch: Vec<u8>,
     draining: bool,
@@ -72,6 +76,7 @@ enum Of {
     Accept(usize),
     Receive(usize),
     Send(usize),
+    Room(usize),
     Stop,
     /// Something whose outcome does not matter.
     Nothing,
@@ -85,6 +90,7 @@ impl Of {
             Self::Send(index) => (index as u64) << 3 | 2,
             Self::Stop => 3,
             Self::Nothing => 4,
+            Self::Room(index) => (index as u64) << 3 | 5,
         }
     }
 
@@ -95,6 +101,7 @@ impl Of {
             1 => Self::Receive(index),
             2 => Self::Send(index),
             3 => Self::Stop,
+            5 => Self::Room(index),
             _ => Self::Nothing,
         }
     }
@@ -109,19 +116,20 @@ impl Uring {
             listeners,
             stop,
             peers: Peers::default(),
-            spare: Vec::with_capacity(SPARE_BUFFERS),
+            turn: Turn::new(),
             touched: Vec::new(),
-            submitted: Vec::new(),
+            ready: Vec::new(),
+            completions: VecDeque::with_capacity(1024),
             scratch: Vec::with_capacity(RECEIVE_BYTES),
             draining: false,
             ticks: 0,
         }
     }
 
-    /// Asks the kernel for something that points to no memory, or to memory as [`push_send`](Self::push_send) says.
+    /// Asks the kernel for something that points to no memory, or to replies that stay until the submission.
     fn push(&mut self, entry: squeue::Entry, of: Of) -> io::Result<()> {
         // SAFETY: receives and accepts write to no memory of this process but the ring's own buffers, and descriptors stay open until their
-        // requests have ended; a send points to `sending`, which is left alone until then.
+        // requests have ended; a send points to the turn's replies, which are left alone until it has been submitted, and then it is done.
         unsafe { self.ring.push(&entry.user_data(of.pack())) }
     }
 
@@ -165,21 +173,22 @@ impl Uring {
     fn admit(&mut self, shared: &Shared, index: usize, socket: OwnedFd) -> io::Result<()> {
         let peer = getpeername(&socket).ok().flatten().and_then(|address| SocketAddr::try_from(address).ok());
         shared.counters.connections.add(1);
-        if let Some(text) = admission::refusal(shared, peer) {
-            shared.counters.rejected.add(1);
-            // The socket buffer of a new connection has room; if not, closing says enough.
-            let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
-            hang_up(&socket, &mut self.scratch);
-            return Ok(());
-        }
+        let counted = match admission::admit(shared, peer) {
+            Ok(counted) => counted,
+            Err(text) => {
+                shared.counters.rejected.add(1);
+                // The socket buffer of a new connection has room; if not, closing says enough.
+                let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+                hang_up(&socket, &mut self.scratch);
+                return Ok(());
+            }
+        };
         let Some(accepting) = self.listeners.get(index) else { return Ok(()) };
         let (peer, local) = accepting.listener.names(&socket, peer);
         log::write(Level::Debug, format_args!("{peer} connected"));
         let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
-        let slot = self.peers.insert(Peer::new(
-            socket,
-            Connection::new(Session::new(shared, entry), admission::count(shared)),
-        ));
+        let connection = Connection::new(Session::new(shared, entry), counted);
+        let slot = self.peers.insert(Peer::new(socket, connection));
         self.arm_receive(slot)
     }
 
@@ -207,22 +216,30 @@ impl Uring {
         }
     }
 
-    fn received(&mut self, shared: &Shared, slot: usize, completion: &cqueue::Entry) {
+    fn received(&mut self, shared: &Shared, slot: usize, completion: &cqueue::Entry) -> io::Result<()> {
         let (flags, result) = (completion.flags(), completion.result());
         let buffer = cqueue::buffer_select(flags);
+        if buffer.is_some() && self.has_earlier_replies(slot) {
+            self.deliver(shared)?;
+        }
+        let start = self.turn.replies.mark();
         if let Some(peer) = self.peers.get(slot) {
             if !cqueue::more(flags) {
                 peer.receive = Receive::Idle;
             }
+            let Turn { replies, pool, .. } = &mut self.turn;
             if let (Some(buffer), Ok(length)) = (buffer, usize::try_from(result)) {
                 shared.counters.input_bytes.add(length as u64);
                 let bytes = self.ring.buffers.bytes(buffer, length);
-                hear(shared, peer, &mut self.spare, bytes);
+                if peer.connection.hear(shared, pool, bytes, replies).is_err() {
+                    no_memory();
+                    peer.ending = true;
+                }
             }
             match result {
                 1.. => {}
                 // The end of the stream: what was asked for is answered still.
-                0 => peer.connection.finish(),
+                0 => peer.connection.finish(pool),
                 _ if matches!(-result, libc::ENOBUFS | libc::ECANCELED | libc::EINTR) => {}
                 _ => peer.ending = true,
             }
@@ -231,61 +248,138 @@ impl Uring {
             self.ring.buffers.give_back(buffer);
         }
         self.touch(slot);
+        if self.turn.add(slot, start) && self.turn.is_full() {
+            self.deliver(shared)?;
+        }
+        Ok(())
     }
 
-    fn sent(&mut self, slot: usize, completion: &cqueue::Entry) {
+    /// Whether replies for this connection wait with others' behind them: a connection has one send a turn, so that its replies stay in order.
+    fn has_earlier_replies(&self, slot: usize) -> bool {
+        let (others, last) = match self.turn.parts.split_last() {
+            Some((last, others)) => (others, Some(last)),
+            None => return false,
+        };
+        last.is_some_and(|last| last.slot != slot) && others.iter().any(|part| part.slot == slot)
+    }
+
+    /// Hands the replies of the turn to the kernel, and keeps what sockets do not take.
+    fn deliver(&mut self, shared: &Shared) -> io::Result<()> {
+        self.submit_replies(shared)?;
+        self.ring.submit(&mut self.completions)?;
+        self.gather(shared);
+        Ok(())
+    }
+
+    /// Makes a send of each connection's replies. They stay where they are until [`gather`](Self::gather).
+    fn submit_replies(&mut self, shared: &Shared) -> io::Result<()> {
+        for at in 0..self.turn.parts.len() {
+            let part = self.turn.parts[at];
+            let Some(peer) = self.peers.get(part.slot).filter(|peer| !peer.ending) else { continue };
+            let Turn { replies, pool, .. } = &mut self.turn;
+            // What waits goes first; values have their own places, and the end of a conversation must not overtake its last reply.
+            if peer.connection.is_waiting() || part.has_values() || peer.connection.is_closing() {
+                let sent = if peer.connection.is_waiting() {
+                    Ok(0)
+                } else {
+                    send_replies(&peer.socket, replies, part.marks())
+                };
+                keep(shared, peer, pool, replies, &part, sent.map_err(|_| ()));
+                continue;
+            }
+            peer.sending = Some(part);
+            let bytes = &replies.bytes[part.start.bytes..part.end.bytes];
+            let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+            let entry = opcode::Send::new(types::Fd(peer.socket.as_raw_fd()), bytes.as_ptr(), length)
+                .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT)
+                .build()
+                .flags(squeue::Flags::SKIP_SUCCESS);
+            self.push(entry, Of::Send(part.slot))?;
+        }
+        Ok(())
+    }
+
+    /// After a submission: takes up what sockets did not take, and forgets the replies of the turn.
+    fn gather(&mut self, shared: &Shared) {
+        let is_send = |entry: &cqueue::Entry| matches!(Of::unpack(entry.user_data()), Of::Send(_));
+        if self.completions.iter().any(is_send) {
+            let mut others = VecDeque::with_capacity(self.completions.len());
+            for completion in std::mem::take(&mut self.completions) {
+                let Of::Send(slot) = Of::unpack(completion.user_data()) else {
+                    others.push_back(completion);
+                    continue;
+                };
+                let Turn { replies, pool, .. } = &mut self.turn;
+                if let Some(peer) = self.peers.get(slot)
+                    && let Some(part) = peer.sending.take()
+                {
+                    let sent = match usize::try_from(completion.result()) {
+                        Ok(sent) => Ok(sent),
+                        Err(_) if matches!(-completion.result(), libc::EAGAIN | libc::EINTR) => Ok(0),
+                        Err(_) => Err(()),
+                    };
+                    keep(shared, peer, pool, replies, &part, sent);
+                }
+                self.touch(slot);
+            }
+            self.completions = others;
+        }
+        for part in self.turn.parts.drain(..) {
+            if let Some(peer) = self.peers.get(part.slot) {
+                peer.sending = None;
+            }
+        }
+        self.turn.replies.clear(shared);
+    }
+
+    /// The socket takes more.
+    fn has_room(&mut self, slot: usize) {
         let Some(peer) = self.peers.get(slot) else { return };
-        peer.send_armed = false;
-        match usize::try_from(completion.result()) {
-            Ok(count) => peer.sent += count,
-            Err(_) if -completion.result() == libc::EINTR => {}
-            Err(_) => peer.ending = true,
+        peer.awaits_room = false;
+        if !peer.ending && !peer.connection.flush(&mut self.turn.pool, &peer.socket) {
+            peer.ending = true;
         }
         self.touch(slot);
     }
 
-    /// Draws the conclusions of a turn: sends what waits, goes on receiving or stops it, ends what is over.
-    fn settle(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
-        let Some(peer) = self.peers.get(slot) else { return Ok(()) };
-        peer.touched = false;
-        if !peer.send_armed && !peer.ending {
-            if peer.rest().is_empty() {
-                let mut buffer = std::mem::take(&mut peer.sending);
-                buffer.clear();
-                peer.sent = 0;
-                peer.connection.set_in_flight(0);
-                peer.connection.take_output(&mut buffer);
-                if buffer.is_empty() && peer.connection.can_resume() {
-                    peer.connection.resume(shared, &mut buffer);
-                }
-                if buffer.is_empty() {
-                    recycle(&mut self.spare, buffer);
-                } else {
-                    peer.sending = buffer;
-                }
-            }
-            let rest = peer.rest();
-            if rest.is_empty() {
-                peer.ending |= peer.connection.is_finished();
-            } else {
-                let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
-                let fd = types::Fd(peer.socket.as_raw_fd());
-                let entry = opcode::Send::new(fd, rest.as_ptr(), length)
-                    .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL);
-                let waiting = rest.len();
-                peer.connection.set_in_flight(waiting);
-                peer.send_armed = true;
-                self.submitted.push(slot);
-                self.push(entry.build(), Of::Send(slot))?;
-            }
+    /// Executes what was held back.
+    fn resume(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
+        if self.has_earlier_replies(slot) {
+            self.deliver(shared)?;
         }
+        let start = self.turn.replies.mark();
+        let Some(peer) = self.peers.get(slot) else { return Ok(()) };
+        if peer.connection.can_resume(shared) && !peer.ending {
+            peer.connection.resume(shared, &mut self.turn.pool, &mut self.turn.replies);
+        }
+        self.touch(slot);
+        if self.turn.add(slot, start) && self.turn.is_full() {
+            self.deliver(shared)?;
+        }
+        Ok(())
+    }
+
+    /// Draws the conclusions of a turn: goes on receiving or stops it, ends what is over.
+    fn settle(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
         let draining = self.draining;
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
+        peer.touched = false;
+        peer.ending |= peer.connection.is_finished();
         if peer.ending {
             return self.end(shared, slot);
         }
         peer.connection.report(shared);
-        match (peer.receive, peer.connection.wants_input() && !draining) {
+        if peer.connection.is_waiting() {
+            if !peer.awaits_room {
+                peer.awaits_room = true;
+                let fd = types::Fd(peer.socket.as_raw_fd());
+                self.push(opcode::PollAdd::new(fd, libc::POLLOUT as u32).build(), Of::Room(slot))?;
+            }
+        } else if peer.connection.can_resume(shared) {
+            self.ready.push(slot);
+        }
+        let Some(peer) = self.peers.get(slot) else { return Ok(()) };
+        match (peer.receive, peer.connection.wants_input(shared) && !draining) {
             (Receive::Idle, true) => self.arm_receive(slot),
             (Receive::Armed, false) => self.end_receive(slot),
             (Receive::Idle, false) if draining && !peer.connection.is_closing() => self.drain(shared, slot),
@@ -299,8 +393,8 @@ impl Uring {
         if peer.is_quiet() {
             hang_up(&peer.socket, &mut self.scratch);
             self.forget(shared, slot);
-        } else if peer.send_armed {
-            // The socket is broken or the client is to go: both requests complete, and come back here.
+        } else if peer.awaits_room {
+            // The socket is broken or the client is to go: what the kernel was asked for completes, and comes back here.
             let _ = shutdown(&peer.socket, Shutdown::Both);
         } else {
             // The replies are sent, so the client is told first that they are all; then the armed receive is ended.
@@ -311,20 +405,9 @@ impl Uring {
     }
 
     fn forget(&mut self, shared: &Shared, slot: usize) {
-        if let Some(peer) = self.peers.remove(slot) {
-            let counted = peer.connection.counted();
+        if let Some(mut peer) = self.peers.remove(slot) {
             shared.clients.remove(peer.connection.session().entry().id);
-            drop(peer);
-            shared.client_memory.give_back(&shared.database, counted);
-        }
-    }
-
-    /// Counts the buffers of those whose replies did not leave at once.
-    fn count_waiting(&mut self, shared: &Shared, before: usize) {
-        for slot in self.submitted.drain(..before) {
-            let Some(peer) = self.peers.get(slot) else { continue };
-            let in_flight = if peer.send_armed { peer.sending.capacity() } else { 0 };
-            peer.connection.count_memory(shared, in_flight);
+            peer.connection.release(shared, &mut self.turn.pool);
         }
     }
 
@@ -342,7 +425,7 @@ impl Uring {
         Ok(())
     }
 
-    /// Closes connections that have been silent for too long, and trims the buffers of those that pause.
+    /// Closes connections that have been silent for too long.
     fn sweep(&mut self, shared: &Shared) -> io::Result<()> {
         let timeout_ms = shared.settings.timeout_seconds().saturating_mul(1000);
         let now_ms = shared.clock_ms();
@@ -353,10 +436,6 @@ impl Uring {
                 log::write(Level::Debug, format_args!("closing a connection idle for {idle_ms} ms"));
                 peer.ending = true;
                 self.end(shared, slot)?;
-            } else if idle_ms > 2000 {
-                peer.connection.release_memory();
-                let in_flight = if peer.send_armed { peer.sending.capacity() } else { 0 };
-                peer.connection.count_memory(shared, in_flight);
             }
         }
         Ok(())
@@ -378,42 +457,51 @@ impl Uring {
     fn drain(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
         for _ in 0..DRAIN_RECEIVES {
+            if !peer.connection.wants_input(shared) {
+                break;
+            }
             self.scratch.clear();
             let received =
                 recv(&peer.socket, rustix::buffer::spare_capacity(&mut self.scratch), RecvFlags::DONTWAIT);
             if !matches!(received, Ok((_, 1..))) {
                 break;
             }
-            hear(shared, peer, &mut self.spare, &self.scratch);
+            let start = self.turn.replies.mark();
+            let Turn { replies, pool, .. } = &mut self.turn;
+            if peer.connection.hear(shared, pool, &self.scratch, replies).is_err() {
+                peer.ending = true;
+                break;
+            }
+            // Nothing else is under way: what one receive asked for is sent before the next.
+            let part = (start, replies.mark());
+            let sent =
+                if peer.connection.is_waiting() { Ok(0) } else { send_replies(&peer.socket, replies, part) };
+            let kept = sent
+                .is_ok_and(|sent| peer.connection.keep_replies(shared, pool, replies, part, sent).is_ok());
+            peer.ending |= !kept;
+            replies.go_back(start);
         }
-        peer.connection.finish();
+        peer.connection.finish(&mut self.turn.pool);
         self.settle(shared, slot)
     }
 }
 
-/// Executes what has arrived. Replies go to the buffer that is sent next, or behind what waits while another is being sent.
-fn hear(shared: &Shared, peer: &mut Peer, spare: &mut Vec<Vec<u8>>, bytes: &[u8]) {
-    let heard = if peer.send_armed || peer.sent > 0 {
-        peer.connection.hear(shared, bytes, None)
-    } else {
-        if peer.sending.capacity() == 0 {
-            peer.sending = spare.pop().unwrap_or_default();
-        }
-        let heard = peer.connection.hear(shared, bytes, Some(&mut peer.sending));
-        peer.connection.set_in_flight(peer.sending.len());
-        heard
+/// Keeps what a socket did not take.
+fn keep(
+    shared: &Shared,
+    peer: &mut Peer,
+    pool: &mut Pool,
+    replies: &mut Replies,
+    part: &Part,
+    sent: Result<usize, ()>,
+) {
+    let Ok(sent) = sent else {
+        peer.ending = true;
+        return;
     };
-    if !heard {
-        log::write(Level::Warning, format_args!("no memory for a request; its connection is closed"));
-        peer.connection.refuse();
-    }
-}
-
-/// Keeps a buffer for the next replies, if it is small and there are not many.
-fn recycle(spare: &mut Vec<Vec<u8>>, mut buffer: Vec<u8>) {
-    if spare.len() < SPARE_BUFFERS && (1..=SPARE_BYTES).contains(&buffer.capacity()) {
-        buffer.clear();
-        spare.push(buffer);
+    if peer.connection.keep_replies(shared, pool, replies, part.marks(), sent).is_err() {
+        no_memory();
+        peer.ending = true;
     }
 }
 
@@ -422,7 +510,6 @@ impl Reactor for Uring {
         self.arm_accepts()?;
         let stop = types::Fd(self.stop.as_raw_fd());
         self.push(opcode::PollAdd::new(stop, libc::POLLIN as u32).build(), Of::Stop)?;
-        let mut completions = Vec::with_capacity(1024);
         let mut now = Instant::now();
         let mut next_tick = now + TICK;
         let mut drain_until: Option<Instant> = None;
@@ -430,26 +517,30 @@ impl Reactor for Uring {
         let mut delay = crate::delay::Delay::new();
         loop {
             // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
-            self.ring.wait(
-                next_tick.saturating_duration_since(now).max(Duration::from_micros(1)),
-                &mut completions,
-            )?;
+            let patience = match self.ready.is_empty() && self.completions.is_empty() {
+                true => next_tick.saturating_duration_since(now).max(Duration::from_micros(1)),
+                false => Duration::ZERO,
+            };
+            self.ring.wait(patience, &mut self.completions)?;
             shared.clock.refresh();
-            let submitted = self.submitted.len();
+            self.gather(shared);
             let mut stop = false;
-            for completion in completions.drain(..) {
+            while let Some(completion) = self.completions.pop_front() {
                 match Of::unpack(completion.user_data()) {
                     Of::Accept(index) => self.accepted(shared, index, &completion)?,
-                    Of::Receive(slot) => self.received(shared, slot, &completion),
-                    Of::Send(slot) => self.sent(slot, &completion),
+                    Of::Receive(slot) => self.received(shared, slot, &completion)?,
+                    Of::Room(slot) => self.has_room(slot),
                     Of::Stop => stop = true,
-                    Of::Nothing => {}
+                    Of::Send(_) | Of::Nothing => {}
                 }
+            }
+            for slot in std::mem::take(&mut self.ready) {
+                self.resume(shared, slot)?;
             }
             #[cfg(feature = "injected-delay")]
             delay.stretch();
-            self.count_waiting(shared, submitted);
             // One send per connection and turn, whatever number of receives completed in it.
+            self.submit_replies(shared)?;
             let mut touched = std::mem::take(&mut self.touched);
             for slot in touched.drain(..) {
                 self.settle(shared, slot)?;
@@ -492,6 +583,7 @@ mod tests {
             Of::Send(0),
             Of::Receive(70_000),
             Of::Send(70_000),
+            Of::Room(3),
             Of::Stop,
             Of::Nothing,
         ] {

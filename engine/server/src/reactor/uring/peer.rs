@@ -1,18 +1,19 @@
-//! What does the io_uring reactor know of one connection? Its socket, its buffers, and what the kernel has been asked for.
+//! What does the io_uring reactor know of one connection? Its socket, what it has to say, and what the kernel has been asked for.
 
 use std::os::fd::OwnedFd;
 
 use crate::reactor::connection::Connection;
+use crate::reactor::turn::Part;
 
 /// One connection and its socket.
 pub(super) struct Peer {
     pub(super) socket: OwnedFd,
     pub(super) connection: Connection,
-    /// What the kernel is sending: neither changed nor dropped while `send_armed`.
-    pub(super) sending: Vec<u8>,
-    pub(super) sent: usize,
-    pub(super) send_armed: bool,
     pub(super) receive: Receive,
+    /// The replies that the kernel was last asked to send. It says something only if it could not send them all.
+    pub(super) sending: Option<Part>,
+    /// The kernel was asked to say when the socket takes more.
+    pub(super) awaits_room: bool,
     /// Stands in the list of those to be looked at when the turn ends.
     pub(super) touched: bool,
     /// The socket is of no more use, or the conversation is over.
@@ -33,22 +34,16 @@ impl Peer {
         Self {
             socket,
             connection,
-            sending: Vec::new(),
-            sent: 0,
-            send_armed: false,
             receive: Receive::Idle,
+            sending: None,
+            awaits_room: false,
             touched: false,
             ending: false,
         }
     }
 
-    /// What is left of the replies that are being sent.
-    pub(super) fn rest(&self) -> &[u8] {
-        &self.sending[self.sent..]
-    }
-
     /// Whether the kernel has nothing more to do with this connection.
     pub(super) fn is_quiet(&self) -> bool {
-        !self.send_armed && self.receive == Receive::Idle
+        self.receive == Receive::Idle && !self.awaits_room
     }
 }

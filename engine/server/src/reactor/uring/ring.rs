@@ -1,11 +1,12 @@
 //! How does one talk to io_uring? Two queues, and buffers lent to the kernel through a third.
 
+use std::collections::VecDeque;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use io_uring::{IoUring, cqueue, squeue, types};
+use io_uring::{EnterFlags, IoUring, cqueue, squeue, types};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
@@ -34,6 +35,7 @@ impl Ring {
         let uring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
+            .setup_submit_all()
             .setup_cqsize(COMPLETIONS)
             .build(ENTRIES)
             .map_err(refused)?;
@@ -53,7 +55,7 @@ impl Ring {
     pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         // SAFETY: the caller's promise.
         while unsafe { self.uring.submission().push(entry) }.is_err() {
-            self.uring.submit()?;
+            self.enter()?;
         }
         Ok(())
     }
@@ -62,18 +64,52 @@ impl Ring {
     pub(super) fn wait(
         &mut self,
         patience: Duration,
-        completions: &mut Vec<cqueue::Entry>,
+        completions: &mut VecDeque<cqueue::Entry>,
     ) -> io::Result<()> {
+        if patience.is_zero() {
+            return self.submit(completions);
+        }
         let timeout = types::Timespec::new().sec(patience.as_secs()).nsec(patience.subsec_nanos());
         let arguments = types::SubmitArgs::new().timespec(&timeout);
-        match self.uring.submitter().submit_with_args(1, &arguments) {
-            Ok(_) => {}
-            // Completions that found no room are flushed by the next call, once some were taken.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY)) => {}
-            Err(error) => return Err(error),
+        allow_for(self.uring.submitter().submit_with_args(1, &arguments))?;
+        self.collect(completions)
+    }
+
+    /// Submits what was pushed, and appends what has completed.
+    pub(super) fn submit(&mut self, completions: &mut VecDeque<cqueue::Entry>) -> io::Result<()> {
+        self.enter()?;
+        self.collect(completions)
+    }
+
+    /// Submits what was pushed, without a wait for anything.
+    fn enter(&mut self) -> io::Result<()> {
+        let pushed = self.uring.submission().len() as u32;
+        let flags = EnterFlags::GETEVENTS.bits();
+        // SAFETY: asks for no argument.
+        allow_for(unsafe { self.uring.submitter().enter::<libc::sigset_t>(pushed, 0, flags, None) })
+    }
+
+    /// Appends what has completed, once all that was pushed is submitted.
+    fn collect(&mut self, completions: &mut VecDeque<cqueue::Entry>) -> io::Result<()> {
+        loop {
+            completions.extend(self.uring.completion());
+            let submission = self.uring.submission();
+            // Completions that found no room are flushed by the next call, now that some were taken.
+            if submission.is_empty() && !submission.cq_overflow() {
+                return Ok(());
+            }
+            drop(submission);
+            self.enter()?;
         }
-        completions.extend(self.uring.completion());
-        Ok(())
+    }
+}
+
+/// Errors that say no more than that it was not done yet.
+fn allow_for(result: io::Result<usize>) -> io::Result<()> {
+    match result {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY)) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

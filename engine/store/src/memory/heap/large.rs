@@ -32,13 +32,13 @@ fn is_run(len: usize) -> bool {
 }
 
 /// Pages that are not resident yet.
-fn take(runs: &Runs, len: usize) -> Option<NonNull<u8>> {
+pub(super) fn take(runs: &Runs, len: usize) -> Option<NonNull<u8>> {
     if is_run(len) { runs.take(len / PAGE) } else { Mapping::new(len, PAGE, false).map(Mapping::leak) }
 }
 
 /// # Safety
 /// `take` gave these pages, so many, and nobody refers to what is in them.
-unsafe fn put(runs: &Runs, start: NonNull<u8>, len: usize) {
+pub(super) unsafe fn put(runs: &Runs, start: NonNull<u8>, len: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         if is_run(len) {
@@ -147,6 +147,15 @@ pub(super) unsafe fn exchange(
     Ok((entry, before as u64, after as u64))
 }
 
+/// Makes pages that are a mapping of their own longer; `None` where they are not, or not afterwards, or the system has no more.
+///
+/// # Safety
+/// As [`put`] for `before`.
+pub(super) unsafe fn resize_pages(start: NonNull<u8>, before: usize, after: usize) -> Option<NonNull<u8>> {
+    // SAFETY: the caller's promise.
+    unsafe { if is_run(before) || is_run(after) { None } else { map::resize(start, before, after) } }
+}
+
 /// Whether an entry can be given other pages without being copied.
 pub(super) fn can_stretch(before: usize, after: usize) -> bool {
     !is_run(pages_len(before)) && !is_run(pages_len(after))
@@ -171,6 +180,24 @@ pub(super) unsafe fn stretch(budget: &Budget, entry: Entry, len: usize) -> Resul
         entry.set_block_len(after - PREFIX);
         Ok((entry, before as u64, after as u64))
     }
+}
+
+/// Counts one more holder of the entry, who may read the value until [`let_go`].
+///
+/// # Safety
+/// The entry is there, has pages of its own, and the caller holds the lock of its shard.
+pub(super) unsafe fn hold(entry: Entry) {
+    // SAFETY: the caller's promise. The lock keeps the table's own hold, so the count is not 0.
+    unsafe { holders(pages_of(entry).0).fetch_add(1, Relaxed) };
+}
+
+/// Counts one holder less; the last one gives the pages back.
+///
+/// # Safety
+/// The caller is a holder by [`hold`], and reads the value no more.
+pub(super) unsafe fn let_go(runs: &Runs, budget: &Budget, entry: Entry) {
+    // SAFETY: the caller's promise.
+    unsafe { free(runs, budget, entry) };
 }
 
 /// Whether anybody but the table holds the entry.

@@ -241,6 +241,58 @@ impl Heap {
         }
     }
 
+    /// Keeps the pages of an entry for one who reads its value without a lock, where it has pages of its own.
+    ///
+    /// # Safety
+    /// The entry is there, and the caller holds the lock of its shard.
+    pub(super) unsafe fn hold(&self, entry: Entry) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let is_mapped = entry.is_mapped();
+            if is_mapped {
+                large::hold(entry);
+            }
+            is_mapped
+        }
+    }
+
+    /// Ends what [`hold`](Self::hold) began.
+    ///
+    /// # Safety
+    /// It said true, this is called once for it, and the value is read no more.
+    pub(super) unsafe fn let_go(&self, budget: &Budget, entry: Entry) {
+        // SAFETY: the caller's promise.
+        unsafe { large::let_go(&self.runs, budget, entry) };
+    }
+
+    /// Pages for a buffer of the program, zeroed or with what was in them, for the caller alone. Not counted here.
+    pub(super) fn take_pages(&self, len: usize) -> Option<NonNull<u8>> {
+        large::take(&self.runs, len)
+    }
+
+    /// Takes pages back.
+    ///
+    /// # Safety
+    /// [`take_pages`](Self::take_pages) gave them, so many, or [`resize_pages`](Self::resize_pages) did, and nobody refers to what is in them.
+    pub(super) unsafe fn put_pages(&self, start: NonNull<u8>, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { large::put(&self.runs, start, len) };
+    }
+
+    /// Makes pages more without copying what they hold; `None` where that cannot be done.
+    ///
+    /// # Safety
+    /// As [`put_pages`](Self::put_pages) for `before`; `after` is what they are then.
+    pub(super) unsafe fn resize_pages(
+        &self,
+        start: NonNull<u8>,
+        before: usize,
+        after: usize,
+    ) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's promise.
+        unsafe { large::resize_pages(start, before, after) }
+    }
+
     /// Segments that are full or nearly so.
     pub(super) fn sealed(&self) -> usize {
         self.pool.sealed()

@@ -1,0 +1,131 @@
+//! Is the cap true for the whole process? Its peak resident memory beside the cap, under everything that makes memory grow.
+//!
+//! `PLUMBKV_CAP_SECONDS` sets how long each load lasts (`make cap` asks for a minute); without it a glance is taken at a few of them.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use crate::client::{Client, noise, request, request_of};
+use crate::server::Server;
+
+const MIB: u64 = 1 << 20;
+
+const POLICIES: [&str; 9] = [
+    "allkeys-lru",
+    "allkeys-lfu",
+    "allkeys-s3fifo",
+    "allkeys-random",
+    "volatile-lru",
+    "volatile-lfu",
+    "volatile-random",
+    "volatile-ttl",
+    "noeviction",
+];
+
+/// A field of /proc/PID/status, in bytes.
+fn status(pid: i32, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let value = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).unwrap();
+    value.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// Seconds for each load, and whether all of them are wanted.
+fn patience() -> (u64, bool) {
+    let asked = std::env::var("PLUMBKV_CAP_SECONDS").ok().and_then(|text| text.parse().ok());
+    (asked.unwrap_or(2), asked.is_some())
+}
+
+/// One client of the hostile mix: overwrites that grow, appends, lifetimes, deletes, batches, and now and then everything is removed.
+fn attack(client: &mut Client, seed: u64, cap: u64, end: &AtomicBool) -> u64 {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let longest = usize::try_from(cap / 16).unwrap().min(1 << 20);
+    let bytes = noise(longest, seed);
+    let mut done = 0;
+    while !end.load(Relaxed) {
+        let key = format!("key:{}", rng.u32(..3000));
+        let name = key.as_bytes();
+        let len = match rng.u32(..100) {
+            0 => rng.usize(..longest),
+            1..10 => rng.usize(..40_000.min(longest)),
+            _ => rng.usize(..2000),
+        };
+        let value = &bytes[..len];
+        let wire = match rng.u32(..200) {
+            0..60 => request_of(&[b"SET", name, value]),
+            60..90 => request_of(&[b"SET", name, value, b"PX", rng.u32(1..1000).to_string().as_bytes()]),
+            90..120 => request_of(&[b"APPEND", name, &value[..len.min(300)]]),
+            120..140 => request(&format!("DEL {key} key:{}", rng.u32(..3000))),
+            140..150 => {
+                let keys: Vec<String> = (0..10).map(|_| format!("key:{}", rng.u32(..3000))).collect();
+                let value = &value[..len.min(3000)];
+                let mut words: Vec<&[u8]> = vec![b"MSET"];
+                keys.iter().for_each(|key| words.extend([key.as_bytes(), value]));
+                request_of(&words)
+            }
+            150..155 => request(&format!("EXPIRE {key} 1")),
+            155..199 => request(&format!("GET {key}")),
+            _ if rng.u32(..500) == 0 => request("FLUSHALL"),
+            _ => request(&format!("RENAME {key} key:{}", rng.u32(..3000))),
+        };
+        client.send(&wire);
+        client.receive();
+        done += 1;
+    }
+    done
+}
+
+/// How far the resident memory rises above what it was at the start, at most.
+fn rise(policy: &str, cap: u64, seconds: u64, idle_clients: usize) -> (u64, u64) {
+    let cap_text = cap.to_string();
+    let server =
+        Server::start(&["--memory-limit", &cap_text, "--maxmemory-policy", policy, "--maxclients", "2000"]);
+    let start = server.client().info("used_memory_startup_rss");
+    // The kernel forgets the highest value so far.
+    std::fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
+    let idle: Vec<Client> = (0..idle_clients).map(|_| server.client()).collect();
+    let end = AtomicBool::new(false);
+    let done = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..8)
+            .map(|seed| {
+                let (mut client, end) = (server.client(), &end);
+                scope.spawn(move || attack(&mut client, seed, cap, end))
+            })
+            .collect();
+        let until = Instant::now() + Duration::from_secs(seconds);
+        while Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        end.store(true, Relaxed);
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum::<u64>()
+    });
+    drop(idle);
+    let peak = status(server.pid(), "VmHWM");
+    (peak.saturating_sub(start), done)
+}
+
+#[test]
+fn the_process_never_grows_by_more_than_the_cap() {
+    let (seconds, all) = patience();
+    let mut failed = false;
+    for cap in [2 * MIB, 64 * MIB, 512 * MIB] {
+        for policy in POLICIES {
+            if !all
+                && (cap > 64 * MIB || !["allkeys-lru", "allkeys-s3fifo", "volatile-ttl"].contains(&policy))
+            {
+                continue;
+            }
+            let rounds = if all && policy == "allkeys-lru" { 5 } else { 1 };
+            for _ in 0..rounds {
+                let idle = usize::try_from(cap / MIB).unwrap() * 100;
+                let (rise, done) = rise(policy, cap, seconds, idle.min(1000));
+                let share = rise as f64 * 100.0 / cap as f64;
+                eprintln!(
+                    "cap {:4} MiB  {policy:16} {done:9} commands, peak {share:6.2} % of the cap",
+                    cap / MIB
+                );
+                failed |= rise > cap;
+            }
+        }
+    }
+    assert!(!failed, "the process grew by more than the cap");
+}
