@@ -1,12 +1,13 @@
 //! What do commands on keys do, whatever they hold? DEL, EXPIRE and its kin, RENAME, KEYS, SCAN.
 
 use plumbkv::{ExpireCondition, Lifetime};
-use plumbkv_resp::ReplyWriter;
+use plumbkv_resp::{ReplyWriter, Version};
 
 use super::args::{self, Arguments, is};
 use super::glob;
 use super::table::Id;
 use super::{CommandError, Context};
+use crate::client_limits::Limit;
 
 /// Commands on keys.
 #[derive(Debug)]
@@ -205,18 +206,62 @@ impl Condition {
     }
 }
 
-fn keys(context: &mut Context<'_>, pattern: &[u8]) -> Result<(), CommandError> {
-    let version = context.client.version;
-    let (mut found, mut count) = (Vec::new(), 0);
-    let all = pattern == b"*";
-    context.shared.database.for_each_key(|key| {
-        if all || glob::matches(pattern, key, false) {
-            ReplyWriter::new(&mut found, version).bulk(key);
-            count += 1;
+/// Keys that match, as bulk strings one behind the other. The store cannot be stopped in the middle, so that what is
+/// beyond a limit is passed over, and said at the end.
+struct Found<'p> {
+    pattern: Option<&'p [u8]>,
+    budget: glob::Budget,
+    most_bytes: usize,
+    version: Version,
+    count: usize,
+    names: Vec<u8>,
+    failure: Option<CommandError>,
+}
+
+impl<'p> Found<'p> {
+    /// Nothing yet; without a pattern every key matches.
+    fn new(context: &Context<'_>, pattern: Option<&'p [u8]>) -> Self {
+        let limits = &context.shared.settings.limits;
+        Self {
+            pattern,
+            budget: glob::Budget(limits.get(Limit::PatternSteps)),
+            most_bytes: limits.count(Limit::Output),
+            version: context.client.version,
+            count: 0,
+            names: Vec::new(),
+            failure: None,
         }
-    })?;
+    }
+
+    fn look_at(&mut self, key: &[u8]) {
+        if self.failure.is_some() || self.names.len() > self.most_bytes {
+            return;
+        }
+        match self.pattern.map_or(Ok(true), |pattern| glob::matches(pattern, key, false, &mut self.budget)) {
+            Ok(true) => {
+                ReplyWriter::new(&mut self.names, self.version).bulk(key);
+                self.count += 1;
+            }
+            Ok(false) => {}
+            Err(too_costly) => self.failure = Some(too_costly.into()),
+        }
+    }
+
+    fn finish(self) -> Result<(usize, Vec<u8>), CommandError> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok((self.count, self.names)),
+        }
+    }
+}
+
+fn keys(context: &mut Context<'_>, pattern: &[u8]) -> Result<(), CommandError> {
+    let all = pattern == b"*";
+    let mut found = Found::new(context, if all { None } else { Some(pattern) });
+    context.shared.database.for_each_key(|key| found.look_at(key))?;
+    let (count, names) = found.finish()?;
     context.reply().array(count);
-    context.output.extend_from_slice(&found);
+    context.output.extend_from_slice(&names);
     Ok(())
 }
 
@@ -227,19 +272,18 @@ fn scan(
     pattern: Option<&[u8]>,
     strings: bool,
 ) -> Result<(), CommandError> {
-    let version = context.client.version;
-    let (mut found, mut matched) = (Vec::new(), 0);
+    let mut found = Found::new(context, pattern);
     let next = context.shared.database.scan(cursor, count, &mut |key| {
-        if strings && pattern.is_none_or(|pattern| glob::matches(pattern, key, false)) {
-            ReplyWriter::new(&mut found, version).bulk(key);
-            matched += 1;
+        if strings {
+            found.look_at(key);
         }
     })?;
+    let (matched, names) = found.finish()?;
     let mut reply = context.reply();
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
     reply.array(matched);
-    context.output.extend_from_slice(&found);
+    context.output.extend_from_slice(&names);
     Ok(())
 }
 

@@ -8,12 +8,14 @@ pub(crate) mod args;
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod glob;
+mod http;
 pub(crate) mod keyspace;
 pub(crate) mod string;
 pub(crate) mod table;
 
 use plumbkv_resp::{ReplyWriter, Request};
 
+use crate::client_limits::Limit;
 use crate::log::{self, Level};
 use crate::session::Client;
 use crate::shared::Shared;
@@ -67,6 +69,23 @@ impl Context<'_> {
         ReplyWriter::new(self.output, self.client.version)
     }
 
+    /// Fails, and ends the conversation, when the reply that began at `start` has become longer than it may be.
+    pub(crate) fn check_length(&mut self, start: usize) -> Result<(), CommandError> {
+        let longest = self.shared.settings.limits.count(Limit::Output);
+        if self.output.len().saturating_sub(start) <= longest {
+            return Ok(());
+        }
+        self.client.closing = true;
+        let (id, name, limit) = (self.client.entry.id, self.name, Limit::Output.name());
+        log::write(
+            Level::Warning,
+            format_args!(
+                "closed connection {id}: its reply to '{name}' is longer than {limit} ({longest} bytes)"
+            ),
+        );
+        Err(CommandError::reply_too_long(longest))
+    }
+
     /// Writes `+OK`.
     pub(crate) fn ok(&mut self) -> Result<(), CommandError> {
         self.reply().simple("OK");
@@ -115,14 +134,8 @@ fn dispatch(
     output: &mut Vec<u8>,
 ) -> Result<(), CommandError> {
     let Some(command) = table::find(request.arg(0)) else {
-        if is_http(request.arg(0)) {
-            client.closing = true;
-            log::write(
-                Level::Warning,
-                format_args!(
-                    "closed a connection that spoke HTTP: a page may try to reach this server through a browser"
-                ),
-            );
+        if http::is_http(&request) {
+            http::close(client);
             return Ok(());
         }
         return Err(CommandError::unknown_command(&request));
@@ -136,6 +149,11 @@ fn dispatch(
         (command, 1)
     };
     if !spec.accepts(request.len()) {
+        // GET is a command of both.
+        if http::is_http(&request) {
+            http::close(client);
+            return Ok(());
+        }
         return Err(CommandError::wrong_arity(spec.name));
     }
     if !client.authenticated && !spec.has(flag::NO_AUTH) {
@@ -143,13 +161,10 @@ fn dispatch(
     }
     client.entry.record_command(spec.id);
     let command = Command::parse(spec, Arguments::new(request, words_read))?;
-    command.execute(&mut Context { shared, client, output, name: spec.name })
-}
-
-/// Whether a "command" is the start of an HTTP request. The lines after it may be commands that a web page wrote, so
-/// nothing more is read, as in Redis.
-fn is_http(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
+    let start = output.len();
+    let mut context = Context { shared, client, output, name: spec.name };
+    command.execute(&mut context)?;
+    context.check_length(start)
 }
 
 /// Whether the command's second word names a sub-command.

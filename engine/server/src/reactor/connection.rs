@@ -93,7 +93,7 @@ impl Connection {
 
     /// Whether more requests may be received: not while a slow reader's replies pile up.
     pub(crate) fn wants_input(&self) -> bool {
-        !self.closing && !self.held_back && self.waiting() < OUTPUT_HIGH_WATER
+        !self.closing && !self.held_back && self.waiting() < self.session.high_water()
     }
 
     /// Bytes of replies that have not left yet.
@@ -103,7 +103,7 @@ impl Connection {
 
     /// Whether requests that are already here can be executed now.
     pub(crate) fn can_resume(&self) -> bool {
-        self.held_back && !self.closing && self.waiting() < OUTPUT_HIGH_WATER
+        self.held_back && !self.closing && self.waiting() < self.session.high_water()
     }
 
     /// Replies that an earlier send left over.
@@ -120,6 +120,11 @@ impl Connection {
     pub(crate) fn refuse(&mut self) {
         self.finish();
         self.output.extend_from_slice(TOO_LONG);
+    }
+
+    /// Why this connection has had its time, if it has.
+    pub(crate) fn overdue(&self, shared: &Shared) -> Option<String> {
+        self.session.overdue(shared, self.closing)
     }
 
     pub(crate) fn is_closing(&self) -> bool {
