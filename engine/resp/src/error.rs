@@ -7,12 +7,18 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The number after `*` is no integer, or more than [`Limits::max_arguments`](crate::Limits).
+    /// The number after `*` is no integer of 32 bits.
     #[error("Protocol error: invalid multibulk length")]
     InvalidMultibulkLength,
-    /// The number after `$` is no integer, negative, or more than [`Limits::max_bulk_bytes`](crate::Limits).
+    /// The number after `*` is more than [`Limits::max_arguments`](crate::Limits).
+    #[error("Protocol error: invalid multibulk length")]
+    TooManyArguments,
+    /// The number after `$` is no integer, or negative.
     #[error("Protocol error: invalid bulk length")]
     InvalidBulkLength,
+    /// The number after `$` is more than [`Limits::max_bulk_bytes`](crate::Limits).
+    #[error("Protocol error: invalid bulk length")]
+    BulkTooLong,
     /// An argument of a request began with something else than `$`.
     #[error("Protocol error: expected '$', got '{}'", char::from(*.0))]
     ExpectedBulk(u8),

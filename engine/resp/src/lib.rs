@@ -103,9 +103,16 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What Redis grants a peer that has not given the password yet: 10 arguments of 16 KiB.
+    /// What Redis grants a peer that has not given the password yet: 10 arguments of 16 KiB. An inline request may have as
+    /// many, where Redis makes no difference.
     pub fn unauthenticated() -> Self {
-        Limits { max_arguments: 10, max_bulk_bytes: 16 << 10, authenticated: false, ..Limits::default() }
+        Limits {
+            max_arguments: 10,
+            max_bulk_bytes: 16 << 10,
+            max_inline_bytes: 16 << 10,
+            authenticated: false,
+            ..Limits::default()
+        }
     }
 
     /// How many arguments the count `announced` after `*` stands for, or why it is refused.
@@ -113,10 +120,9 @@ impl Limits {
         match usize::try_from(announced) {
             Err(_) => Ok(0),
             Ok(count) if count <= self.max_arguments => Ok(count),
-            Ok(_) if !self.authenticated && i32::try_from(announced).is_ok() => {
-                Err(ProtocolError::UnauthenticatedMultibulkLength)
-            }
-            Ok(_) => Err(ProtocolError::InvalidMultibulkLength),
+            Ok(_) if i32::try_from(announced).is_err() => Err(ProtocolError::InvalidMultibulkLength),
+            Ok(_) if self.authenticated => Err(ProtocolError::TooManyArguments),
+            Ok(_) => Err(ProtocolError::UnauthenticatedMultibulkLength),
         }
     }
 
@@ -126,7 +132,7 @@ impl Limits {
         if length <= self.max_bulk_bytes {
             Ok(length)
         } else if self.authenticated {
-            Err(ProtocolError::InvalidBulkLength)
+            Err(ProtocolError::BulkTooLong)
         } else {
             Err(ProtocolError::UnauthenticatedBulkLength)
         }

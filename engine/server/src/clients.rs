@@ -119,6 +119,10 @@ impl Entry {
         self.pending_output.store(pending_output as u64, Ordering::Relaxed);
     }
 
+    pub(crate) fn connected_ms(&self) -> u64 {
+        self.connected_ms
+    }
+
     pub(crate) fn last_active_ms(&self) -> u64 {
         self.last_active_ms.load(Ordering::Relaxed)
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use plumbkv::Policy;
 
+use crate::client_limits::{Limit, Values};
 use crate::listener::parse_address;
 use crate::log::Level;
 use crate::reactor::Io;
@@ -41,6 +42,12 @@ settings! {
     "protected-mode" "yes|no" false "Without a password, refuse clients from beyond this host [default: yes]";
     "maxclients" "COUNT" false "Connections served at once [default: 10000]";
     "timeout" "SECONDS" false "Close connections that are idle for so long; 0 never does [default: 0]";
+    "client-query-buffer-limit" "BYTES" false "Longest request, all its words together [default: 1gb]";
+    "proto-max-bulk-len" "BYTES" false "Longest word of a request, and longest value [default: 512mb]";
+    "max-arguments" "COUNT" false "Most words of a request [default: 1048576]";
+    "client-output-buffer-limit" "BYTES" false "Longest reply; a client that asks for a longer one is closed. 0 for no limit [default: 1gb]";
+    "pattern-cost-limit" "COUNT" false "Steps that the patterns of one command may take beyond plain matching [default: 10000000]";
+    "auth-timeout" "SECONDS" false "Close connections that have not given the password within so long; 0 never does [default: 60]";
     "io" "auto|epoll|uring" false "How bytes are moved: io_uring needs Linux 6.1 and no seccomp profile that forbids it [default: epoll]";
     "log-level" "LEVEL" false "error, warning, info or debug [default: info]";
 }
@@ -58,6 +65,7 @@ pub(crate) struct Config {
     pub(crate) protected_mode: bool,
     pub(crate) max_clients: u64,
     pub(crate) timeout_seconds: u64,
+    pub(crate) limits: Values,
     pub(crate) io: Io,
     pub(crate) log_level: Level,
     pub(crate) file: Option<PathBuf>,
@@ -155,6 +163,15 @@ impl Layers {
         }
     }
 
+    fn limits(&self) -> Result<Values, ConfigError> {
+        let mut values = Values::default();
+        for limit in Limit::ALL {
+            let value = self.one(limit.name(), values.get(limit), |text| limit.parse(text))?;
+            values.set(limit, value);
+        }
+        Ok(values)
+    }
+
     fn check(&self, file: Option<&Path>) -> Result<Config, ConfigError> {
         let listen = match self.0.get("listen") {
             Some((values, origin)) => values
@@ -177,6 +194,7 @@ impl Layers {
             protected_mode: self.one("protected-mode", true, yes_or_no)?,
             max_clients: self.one("maxclients", 10_000, |value| whole(value, 1, u64::from(u32::MAX)))?,
             timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,
+            limits: self.limits()?,
             io: self.one("io", Io::Epoll, str::parse)?,
             log_level: self.one("log-level", Level::Info, str::parse)?,
             file: file.map(Path::to_owned),

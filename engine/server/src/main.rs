@@ -5,6 +5,7 @@
 mod allocator;
 mod args;
 mod cli;
+mod client_limits;
 mod client_memory;
 mod clients;
 mod clock;

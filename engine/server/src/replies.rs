@@ -77,6 +77,21 @@ impl Replies {
         grown.map_err(|_| CommandError::REPLY_TOO_LONG)
     }
 
+    /// Counts what it has grown by without being asked.
+    ///
+    /// # Errors
+    /// As [`make_room`](Self::make_room).
+    pub(crate) fn settle(&mut self, shared: &Shared) -> Result<(), CommandError> {
+        if self.bytes.capacity() == ROOM_BYTES {
+            return Ok(());
+        }
+        let grown = (self.bytes.capacity() - ROOM_BYTES) as u64;
+        let more = grown.saturating_sub(self.counted);
+        shared.client_memory.take(&shared.database, more).map_err(|_| CommandError::REPLY_TOO_LONG)?;
+        self.counted += more;
+        Ok(())
+    }
+
     /// Empties it, once all is sent or kept elsewhere, and gives back what a long reply took.
     pub(crate) fn clear(&mut self, shared: &Shared) {
         self.bytes.clear();

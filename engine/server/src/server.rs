@@ -58,6 +58,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             max_clients,
             config.timeout_seconds,
             config.samples,
+            config.limits,
         ),
         counters: Counters::default(),
         clients: Clients::default(),

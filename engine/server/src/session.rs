@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser, RequestSkipper, Version};
+use plumbkv_resp::{
+    Limits, Parsed, ProtocolError, ReplyWriter, Request, RequestParser, RequestSkipper, Version,
+};
 
+use crate::client_limits::Limit;
 use crate::clients::Entry;
 use crate::command::{self, CommandError};
 use crate::replies::{Mark, Replies};
@@ -13,8 +16,9 @@ use crate::shared::Shared;
 pub(crate) struct Session {
     parser: RequestParser,
     client: Client,
-    /// Which limits the parser has, so that they change only when this does.
-    limits_are_for: bool,
+    /// Which limits the parser has, so that they change only when this does: those of a client who has given the
+    /// password, and those of which version of the settings.
+    limits_are_for: (bool, u64),
 }
 
 /// What commands know and change of the client that sent them.
@@ -52,17 +56,27 @@ pub(crate) const TURN_BYTES: usize = 64 << 10;
 const MANY_ARGUMENTS: usize = 1024;
 const ARGUMENT_BYTES: u64 = 128;
 
-/// The longest request, all its words together, in bytes; Redis's `client-query-buffer-limit`.
-pub(crate) const REQUEST_LIMIT: usize = 1 << 30;
+/// Replies that may wait, in bytes.
+const MOST_WAITING: usize = 1 << 20;
+const LEAST_WAITING: usize = 64 << 10;
+
+/// The same for a client who still owes a password.
+const UNAUTHENTICATED_HIGH_WATER: usize = 16 << 10;
+
+/// The longest request of a client who still owes a password, in bytes.
+const UNAUTHENTICATED_REQUEST: usize = 64 << 10;
+
+/// How long a client may take to receive its last replies, in milliseconds.
+const FAREWELL_MS: u64 = 10_000;
 
 impl Session {
     /// A conversation with a client that has just connected.
     pub(crate) fn new(shared: &Shared, entry: Arc<Entry>) -> Self {
         let authenticated = !shared.settings.has_password();
         Self {
-            parser: RequestParser::new(limits(authenticated)),
+            parser: RequestParser::new(limits(shared, authenticated)),
             client: Client { version: Version::Resp2, authenticated, closing: false, entry },
-            limits_are_for: authenticated,
+            limits_are_for: (authenticated, shared.settings.limits.version()),
         }
     }
 
@@ -82,31 +96,40 @@ impl Session {
         let before = output.bytes.len();
         let mut consumed = 0;
         let mut commands = 0;
+        let version = shared.settings.limits.version();
+        let mut longest = self.apply_limits(shared, version);
+        let high_water = self.high_water(shared);
         let next = loop {
             if self.client.closing {
                 break Next::Close;
             }
-            if output.since(start) >= TURN_BYTES {
+            if output.since(start) >= TURN_BYTES.min(high_water) {
                 break Next::Drain;
             }
             if consumed == input.len() {
                 break Next::Read { needed: 1 };
             }
             match self.parser.parse(&input[consumed..]) {
-                Parsed::Complete { value: request, consumed: length } => {
+                Parsed::Complete { value: request, consumed: length } if length <= longest => {
                     run(shared, &mut self.client, request, output);
                     commands += u64::from(!request.is_empty());
                     consumed += length;
+                    if request.len() > MANY_ARGUMENTS {
+                        self.parser.trim();
+                    }
                 }
-                Parsed::Incomplete { needed } if needed > REQUEST_LIMIT => {
-                    self.refuse(shared, "ERR Protocol error: request is longer than 1 GiB", output);
+                Parsed::Incomplete { needed } if needed <= longest => break Next::Read { needed },
+                Parsed::Complete { .. } | Parsed::Incomplete { .. } => {
+                    let text = too_long(self.client.authenticated, longest);
+                    self.refuse(shared, &text, output);
                 }
-                Parsed::Incomplete { needed } => break Next::Read { needed },
-                Parsed::Invalid(error) => self.refuse(shared, &format!("ERR {error}"), output),
+                Parsed::Invalid(error) => {
+                    let text = in_words(shared, &error);
+                    self.refuse(shared, &text, output);
+                }
             }
-            if self.client.authenticated != self.limits_are_for {
-                self.limits_are_for = self.client.authenticated;
-                self.parser.set_limits(limits(self.limits_are_for));
+            if (self.client.authenticated, version) != self.limits_are_for {
+                longest = self.apply_limits(shared, version);
             }
         };
         shared.counters.commands.add(commands);
@@ -126,6 +149,46 @@ impl Session {
     /// Bytes that the arguments of an unfinished request take.
     pub(crate) fn argument_bytes(&self) -> u64 {
         self.parser.held_bytes() as u64
+    }
+
+    /// Gives the parser the limits that hold now; answers the longest request, in bytes.
+    fn apply_limits(&mut self, shared: &Shared, version: u64) -> usize {
+        let authenticated = self.client.authenticated;
+        if self.limits_are_for != (authenticated, version) {
+            self.limits_are_for = (authenticated, version);
+            self.parser.set_limits(limits(shared, authenticated));
+        }
+        let longest = shared.settings.limits.count(Limit::Request);
+        if authenticated { longest } else { longest.min(UNAUTHENTICATED_REQUEST) }
+    }
+
+    /// Replies that may wait for this client before its requests are no longer executed, in bytes: a megabyte, but no large part of a small
+    /// store.
+    pub(crate) fn high_water(&self, shared: &Shared) -> usize {
+        if !self.client.authenticated {
+            return UNAUTHENTICATED_HIGH_WATER;
+        }
+        usize::try_from(shared.database.cap() / 32).unwrap_or(MOST_WAITING).clamp(LEAST_WAITING, MOST_WAITING)
+    }
+
+    /// Why this client has had its time, if it has; one whose connection is `closing` has only to take its replies.
+    pub(crate) fn overdue(&self, shared: &Shared, closing: bool) -> Option<String> {
+        let now_ms = shared.clock_ms();
+        let entry = self.entry();
+        let idle_ms = now_ms.saturating_sub(entry.last_active_ms());
+        if closing && idle_ms > FAREWELL_MS {
+            return Some(format!("did not take its last replies within {} s", FAREWELL_MS / 1000));
+        }
+        let timeout = shared.settings.timeout_seconds();
+        if timeout > 0 && idle_ms > timeout.saturating_mul(1000) {
+            return Some(format!("was idle for longer than timeout ({timeout} s)"));
+        }
+        let seconds = shared.settings.limits.get(Limit::AuthSeconds);
+        let waited_ms = now_ms.saturating_sub(entry.connected_ms());
+        if !self.client.authenticated && waited_ms > seconds.saturating_mul(1000) {
+            return Some(format!("gave no password within {} ({seconds} s)", Limit::AuthSeconds.name()));
+        }
+        None
     }
 
     /// Answers with an error and ends the conversation: what follows can no longer be understood.
@@ -166,14 +229,42 @@ impl Client {
     }
 }
 
-/// Strangers may send little: the parser keeps what a request announces until it is whole.
-fn limits(authenticated: bool) -> Limits {
-    if authenticated { Limits::default() } else { Limits::unauthenticated() }
+/// Strangers may send little: what a request announces is kept until it is whole.
+fn limits(shared: &Shared, authenticated: bool) -> Limits {
+    let set = &shared.settings.limits;
+    let (arguments, bulk) = (set.count(Limit::Arguments), set.count(Limit::Bulk));
+    let limits = if authenticated { Limits::default() } else { Limits::unauthenticated() };
+    Limits {
+        max_arguments: if authenticated { arguments } else { limits.max_arguments.min(arguments) },
+        max_bulk_bytes: if authenticated { bulk } else { limits.max_bulk_bytes.min(bulk) },
+        ..limits
+    }
+}
+
+/// A refusal in Redis's words, followed by the name of the limit where it is one that can be set.
+fn in_words(shared: &Shared, error: &ProtocolError) -> String {
+    let set = &shared.settings.limits;
+    let limit = match error {
+        ProtocolError::TooManyArguments => Limit::Arguments,
+        ProtocolError::BulkTooLong => Limit::Bulk,
+        _ => return format!("ERR {error}"),
+    };
+    format!("ERR {error}: more than {} ({})", limit.name(), set.get(limit))
+}
+
+fn too_long(authenticated: bool, longest: usize) -> String {
+    let (who, name) =
+        if authenticated { ("", Limit::Request.name()) } else { ("unauthenticated ", "a stranger may send") };
+    format!("ERR Protocol error: {who}request is longer than {name} ({longest} bytes)")
 }
 
 #[cfg(test)]
 #[path = "session_test.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "session_limits_test.rs"]
+mod limits_tests;
 
 #[cfg(test)]
 #[path = "session_test_support.rs"]

@@ -6,6 +6,7 @@ use std::time::Instant;
 use plumbkv::{Database, Options};
 
 use super::{Next, Session};
+use crate::client_limits::Values;
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
@@ -20,7 +21,7 @@ pub(crate) struct Driver {
 /// One client of it.
 pub(crate) struct Talk<'a> {
     shared: &'a Shared,
-    session: Session,
+    pub(crate) session: Session,
     pending: Vec<u8>,
     pub(crate) closed: bool,
 }
@@ -38,7 +39,7 @@ impl Driver {
             client_memory: ClientMemory::new(),
             database,
             clock,
-            settings: Settings::new(None, true, 100, 0, 5),
+            settings: Settings::new(None, true, 100, 0, 5, Values::default()),
             counters: Counters::default(),
             clients: Clients::default(),
             facts: Facts {
@@ -57,8 +58,20 @@ impl Driver {
         Self { shared }
     }
 
+    /// A server that asks for a password.
+    pub(crate) fn with_password(password: &str) -> Self {
+        let driver = Self::new();
+        driver.shared.settings.set_password(Some(password.to_owned()));
+        driver
+    }
+
     pub(crate) fn connect(&self) -> Talk<'_> {
-        let entry = self.shared.clients.add("127.0.0.1:5".to_owned(), "127.0.0.1:6379".to_owned(), 9, 0);
+        let entry = self.shared.clients.add(
+            "127.0.0.1:5".to_owned(),
+            "127.0.0.1:6379".to_owned(),
+            9,
+            self.shared.clock_ms(),
+        );
         Talk {
             shared: &self.shared,
             session: Session::new(&self.shared, entry),

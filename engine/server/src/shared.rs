@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use plumbkv::{Clock as _, Database, Stats};
 
+use crate::client_limits::{Limits, Values};
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
@@ -56,6 +57,7 @@ pub(crate) struct Settings {
     max_clients: AtomicU64,
     timeout_seconds: AtomicU64,
     samples: AtomicU32,
+    pub(crate) limits: Limits,
 }
 
 impl Settings {
@@ -65,6 +67,7 @@ impl Settings {
         max_clients: u64,
         timeout_seconds: u64,
         samples: u32,
+        limits: Values,
     ) -> Self {
         Self {
             password: Mutex::new(password),
@@ -72,6 +75,7 @@ impl Settings {
             max_clients: AtomicU64::new(max_clients),
             timeout_seconds: AtomicU64::new(timeout_seconds),
             samples: AtomicU32::new(samples),
+            limits: Limits::new(limits),
         }
     }
 

@@ -33,6 +33,7 @@ pub(crate) enum Filter {
     All,
     /// A TYPE that this server has no connections of.
     Nobody,
+    /// In ascending order.
     Ids(Vec<u64>),
 }
 
@@ -259,6 +260,11 @@ impl Filter {
         if is(option, "ID") && words.len() >= 1 {
             let ids = words.map(|word| args::parse_integer(word).and_then(|id| u64::try_from(id).ok()));
             let ids: Option<Vec<u64>> = ids.collect();
+            // Sorted, since each connection is looked up in them, and both may be many.
+            let ids = ids.map(|mut ids| {
+                ids.sort_unstable();
+                ids
+            });
             return ids.map(Self::Ids).ok_or(CommandError::fixed("ERR Invalid client ID"));
         }
         Err(CommandError::SYNTAX)
@@ -280,7 +286,7 @@ fn list(shared: &Shared, filter: &Filter) -> String {
         let wanted = match filter {
             Filter::All => true,
             Filter::Nobody => false,
-            Filter::Ids(ids) => ids.contains(&entry.id),
+            Filter::Ids(ids) => ids.binary_search(&entry.id).is_ok(),
         };
         if wanted {
             entry.describe(now_ms, &mut text);

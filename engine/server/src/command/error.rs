@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use plumbkv_resp::Request;
 
+use super::glob::TooCostly;
+use crate::client_limits::Limit;
+
 /// A failed command; its text is the whole error reply, code included, without the leading `-`.
 #[derive(Debug)]
 pub(crate) struct CommandError(Cow<'static, [u8]>);
@@ -81,6 +84,12 @@ impl CommandError {
         Self::new(format!("ERR invalid expire time in '{name}' command"))
     }
 
+    /// A reply that is longer than a client may let wait.
+    pub(crate) fn reply_too_long(limit: usize) -> Self {
+        let name = Limit::Output.name();
+        Self::new(format!("ERR the reply is longer than {name} ({limit} bytes); the connection is closed"))
+    }
+
     /// `prefix`, then the client's own word, then `suffix`.
     pub(crate) fn quoting(prefix: &str, word: &[u8], suffix: &str) -> Self {
         Self(Cow::Owned([prefix.as_bytes(), quoted(word, usize::MAX), suffix.as_bytes()].concat()))
@@ -90,6 +99,15 @@ impl CommandError {
 fn quoted(word: &[u8], room: usize) -> &[u8] {
     let word = word.split(|&byte| byte == 0).next().unwrap_or_default();
     &word[..word.len().min(room)]
+}
+
+impl From<TooCostly> for CommandError {
+    fn from(_: TooCostly) -> Self {
+        let name = Limit::PatternSteps.name();
+        Self::new(format!(
+            "ERR the pattern takes more steps than {name} allows; write it with fewer stars and shorter classes"
+        ))
+    }
 }
 
 impl From<plumbkv::Error> for CommandError {

@@ -7,6 +7,8 @@ use super::args::{self, Arguments, is};
 use super::glob;
 use super::table::Id;
 use super::{CommandError, Context};
+use crate::client_limits::Limit;
+use crate::replies::Mark;
 
 /// Commands on keys.
 #[derive(Debug)]
@@ -223,7 +225,7 @@ fn scan(
     pattern: Option<&[u8]>,
     strings: bool,
 ) -> Result<(), CommandError> {
-    let mut list = List::begin(context, if strings { pattern } else { None });
+    let mut list = List::begin(context, pattern);
     list.takes_any = strings;
     loop {
         let step = list.walk(context, cursor, count.min(KEYS_AT_ONCE))?;
@@ -241,9 +243,10 @@ const KEYS_AT_ONCE: usize = 16;
 
 /// An array of keys whose length is known only at its end.
 struct List<'a> {
-    start: usize,
+    start: Mark,
     count: usize,
     pattern: Option<&'a [u8]>,
+    budget: glob::Budget,
     takes_any: bool,
     found: Vec<u8>,
 }
@@ -256,22 +259,34 @@ struct Step {
 
 impl<'a> List<'a> {
     fn begin(context: &Context<'_>, pattern: Option<&'a [u8]>) -> Self {
-        let start = context.output.bytes.len();
-        Self { start, count: 0, pattern, takes_any: true, found: Vec::new() }
+        let budget = glob::Budget(context.shared.settings.limits.get(Limit::PatternSteps));
+        Self { start: context.output.mark(), count: 0, pattern, budget, takes_any: true, found: Vec::new() }
     }
 
     fn walk(&mut self, context: &mut Context<'_>, cursor: u64, count: usize) -> Result<Step, CommandError> {
-        let Self { pattern, takes_any, found, .. } = self;
+        let Self { pattern, budget, takes_any, found, .. } = self;
         let (version, mut matched, mut passed) = (context.client.version, 0, 0);
+        let mut failure = None;
         let cursor = context.shared.database.scan(cursor, count, &mut |key| {
             passed += 1;
-            if *takes_any && pattern.is_none_or(|pattern| glob::matches(pattern, key, false)) {
-                ReplyWriter::new(found, version).bulk(key);
-                matched += 1;
+            if !*takes_any || failure.is_some() {
+                return;
+            }
+            match pattern.map_or(Ok(true), |pattern| glob::matches(pattern, key, false, budget)) {
+                Ok(true) => {
+                    ReplyWriter::new(found, version).bulk(key);
+                    matched += 1;
+                }
+                Ok(false) => {}
+                Err(too_costly) => failure = Some(too_costly.into()),
             }
         })?;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         context.output.make_room(context.shared, found.len())?;
         context.output.bytes.append(found);
+        context.check_length(self.start)?;
         self.count += matched;
         Ok(Step { cursor, passed })
     }
@@ -286,7 +301,7 @@ impl<'a> List<'a> {
         }
         reply.array(self.count);
         context.output.make_room(context.shared, head.len())?;
-        context.output.bytes.splice(self.start..self.start, head);
+        context.output.bytes.splice(self.start.bytes..self.start.bytes, head);
         Ok(())
     }
 }

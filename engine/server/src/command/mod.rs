@@ -8,6 +8,7 @@ pub(crate) mod args;
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod glob;
+mod http;
 pub(crate) mod keyspace;
 pub(crate) mod string;
 pub(crate) mod table;
@@ -15,8 +16,9 @@ pub(crate) mod table;
 use plumbkv::{Fetched, Value};
 use plumbkv_resp::{ReplyWriter, Request};
 
+use crate::client_limits::Limit;
 use crate::log::{self, Level};
-use crate::replies::Replies;
+use crate::replies::{Mark, Replies};
 use crate::session::Client;
 use crate::shared::Shared;
 use args::Arguments;
@@ -67,6 +69,24 @@ impl Context<'_> {
     /// A writer in the connection's protocol version.
     pub(crate) fn reply(&mut self) -> ReplyWriter<'_> {
         ReplyWriter::new(&mut self.output.bytes, self.client.version)
+    }
+
+    /// Fails, and ends the conversation, when the reply that began at `start` has become longer than it may be.
+    pub(crate) fn check_length(&mut self, start: Mark) -> Result<(), CommandError> {
+        self.output.settle(self.shared)?;
+        let longest = self.shared.settings.limits.count(Limit::Output);
+        if self.output.since(start) <= longest {
+            return Ok(());
+        }
+        self.client.closing = true;
+        let (id, name, limit) = (self.client.entry.id, self.name, Limit::Output.name());
+        log::write(
+            Level::Warning,
+            format_args!(
+                "closed connection {id}: its reply to '{name}' is longer than {limit} ({longest} bytes)"
+            ),
+        );
+        Err(CommandError::reply_too_long(longest))
     }
 
     /// Writes `+OK`.
@@ -155,14 +175,8 @@ fn dispatch(
     output: &mut Replies,
 ) -> Result<(), CommandError> {
     let Some(command) = table::find(request.arg(0)) else {
-        if is_http(request.arg(0)) {
-            client.closing = true;
-            log::write(
-                Level::Warning,
-                format_args!(
-                    "closed a connection that spoke HTTP: a page may try to reach this server through a browser"
-                ),
-            );
+        if http::is_http(&request) {
+            http::close(client);
             return Ok(());
         }
         return Err(CommandError::unknown_command(&request));
@@ -176,6 +190,11 @@ fn dispatch(
         (command, 1)
     };
     if !spec.accepts(request.len()) {
+        // GET is a command of both.
+        if http::is_http(&request) {
+            http::close(client);
+            return Ok(());
+        }
         return Err(CommandError::wrong_arity(spec.name));
     }
     if !client.authenticated && !spec.has(flag::NO_AUTH) {
@@ -183,13 +202,10 @@ fn dispatch(
     }
     client.entry.record_command(spec.id);
     let command = Command::parse(spec, Arguments::new(request, words_read))?;
-    command.execute(&mut Context { shared, client, output, name: spec.name })
-}
-
-/// Whether a "command" is the start of an HTTP request. The lines after it may be commands that a web page wrote, so
-/// nothing more is read, as in Redis.
-fn is_http(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
+    let start = output.mark();
+    let mut context = Context { shared, client, output, name: spec.name };
+    command.execute(&mut context)?;
+    context.check_length(start)
 }
 
 /// Whether the command's second word names a sub-command.

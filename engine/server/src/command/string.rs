@@ -5,6 +5,7 @@ use plumbkv::{Condition, Expiry, SetOptions};
 use super::args::{self, Arguments, is};
 use super::table::Id;
 use super::{CommandError, Context};
+use crate::client_limits::Limit;
 
 /// Commands on values.
 #[derive(Debug)]
@@ -109,10 +110,12 @@ impl<'a> Command<'a> {
             }
             Self::GetEx { key, lifetime } => get_and_expire(context, key, lifetime),
             Self::MGet { keys } => {
+                let start = context.output.mark();
                 context.reply().array(keys.len());
                 // One thread executes every command, so that nothing can come between these reads.
                 for key in keys {
                     context.value_of(key)?;
+                    context.check_length(start)?;
                 }
                 Ok(())
             }
@@ -125,6 +128,12 @@ impl<'a> Command<'a> {
                 context.ok()
             }
             Self::Append { key, value } => {
+                let longest = context.shared.settings.limits.count(Limit::Bulk);
+                if longest < plumbkv::MAX_VALUE_BYTES
+                    && database.value_len(key)?.saturating_add(value.len()) > longest
+                {
+                    return Err(CommandError::from(plumbkv::Error::ValueTooLong { len: 0, max: longest }));
+                }
                 let length = database.append(key, value)?;
                 context.integer(length as i64)
             }

@@ -26,10 +26,6 @@ const LONG_BYTES: usize = 16 << 10;
 const TOO_LONG: &str =
     "OOM the request does not fit under the memory cap (maxmemory), and nothing can be evicted for it";
 
-/// Replies that may wait before requests are no longer executed, in bytes, where the memory cap is large.
-const MOST_WAITING: u64 = 1 << 20;
-const LEAST_WAITING: u64 = 64 << 10;
-
 /// One connection without its socket.
 pub(crate) struct Connection {
     session: Session,
@@ -90,12 +86,17 @@ impl Connection {
     }
 
     fn has_room(&self, shared: &Shared) -> bool {
-        (self.pending.len() as u64) < (shared.database.cap() / 32).clamp(LEAST_WAITING, MOST_WAITING)
+        self.pending.len() < self.session.high_water(shared)
     }
 
     /// Whether replies wait for the socket.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.pending.is_empty()
+    }
+
+    /// Why this connection has had its time, if it has.
+    pub(crate) fn overdue(&self, shared: &Shared) -> Option<String> {
+        self.session.overdue(shared, self.closing)
     }
 
     pub(crate) fn is_closing(&self) -> bool {

@@ -251,13 +251,10 @@ impl Epoll {
 
     /// Closes connections that have been silent for too long.
     fn sweep(&mut self, shared: &Shared) {
-        let timeout_ms = shared.settings.timeout_seconds().saturating_mul(1000);
-        let now_ms = shared.clock_ms();
         for index in 0..self.peers.slots.len() {
             let Some(peer) = self.peers.get(index) else { continue };
-            let idle_ms = now_ms.saturating_sub(peer.connection.session().entry().last_active_ms());
-            if timeout_ms > 0 && idle_ms > timeout_ms {
-                log::write(Level::Debug, format_args!("closing a connection idle for {idle_ms} ms"));
+            if let Some(reason) = peer.connection.overdue(shared) {
+                log::write(Level::Debug, format_args!("closed a connection that {reason}"));
                 self.forget(shared, index);
             }
         }

@@ -2,6 +2,7 @@
 
 use plumbkv_resp::ReplyWriter;
 
+use crate::client_limits::Limit;
 use crate::command::args::{Arguments, is};
 use crate::command::table::{self, Group, Id, Spec, flag};
 use crate::command::{CommandError, Context, glob};
@@ -49,34 +50,48 @@ impl<'a> Query<'a> {
     }
 
     pub(crate) fn answer(self, context: &mut Context<'_>) -> Result<(), CommandError> {
-        let mut reply = context.reply();
         match self {
-            Self::Count => reply.integer(table::commands().count() as i64),
+            Self::Count => context.reply().integer(table::commands().count() as i64),
             Self::Info(names) if names.len() == 0 => {
+                let mut reply = context.reply();
                 reply.array(table::commands().count());
                 table::commands().for_each(|spec| describe(&mut reply, spec));
             }
             Self::Info(names) => {
-                reply.array(names.len());
+                let start = context.output.mark();
+                context.reply().array(names.len());
                 for name in names {
                     match table::find_full(name) {
-                        Some(spec) => describe(&mut reply, spec),
-                        None => reply.null(),
+                        Some(spec) => describe(&mut context.reply(), spec),
+                        None => context.reply().null(),
                     }
+                    context.check_length(start)?;
                 }
             }
             Self::Docs(names) if names.len() == 0 => {
+                let mut reply = context.reply();
                 reply.map(table::commands().count());
                 table::commands().for_each(|spec| document(&mut reply, spec));
             }
             Self::Docs(names) => {
                 // Names that do not exist are left out.
                 let found: Vec<_> = names.filter_map(table::find_full).collect();
-                reply.map(found.len());
-                found.into_iter().for_each(|spec| document(&mut reply, spec));
+                let start = context.output.mark();
+                context.reply().map(found.len());
+                for spec in found {
+                    document(&mut context.reply(), spec);
+                    context.check_length(start)?;
+                }
             }
             Self::List(filter) => {
-                let names: Vec<_> = table::commands().filter(|spec| filter.accepts(spec)).collect();
+                let mut budget = glob::Budget(context.shared.settings.limits.get(Limit::PatternSteps));
+                let mut names = Vec::new();
+                for spec in table::commands() {
+                    if filter.accepts(spec, &mut budget)? {
+                        names.push(spec);
+                    }
+                }
+                let mut reply = context.reply();
                 reply.array(names.len());
                 names.iter().for_each(|spec| reply.bulk(spec.name.as_bytes()));
             }
@@ -86,15 +101,15 @@ impl<'a> Query<'a> {
 }
 
 impl Filter<'_> {
-    fn accepts(&self, spec: &Spec) -> bool {
-        match self {
+    fn accepts(&self, spec: &Spec, budget: &mut glob::Budget) -> Result<bool, CommandError> {
+        Ok(match self {
             Self::All => true,
             Self::Nothing => false,
             Self::Category(name) => {
                 categories(spec).iter().any(|category| is(name, category.trim_start_matches('@')))
             }
-            Self::Pattern(pattern) => glob::matches(pattern, spec.name.as_bytes(), true),
-        }
+            Self::Pattern(pattern) => glob::matches(pattern, spec.name.as_bytes(), true, budget)?,
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use plumbkv::Policy;
 
+use crate::client_limits::Limit;
 use crate::command::args::{Arguments, parse_integer};
 use crate::command::{CommandError, Context, glob};
 use crate::log::Level;
@@ -29,8 +30,20 @@ enum Change {
     MaxClients(u64),
     TimeoutSeconds(u64),
     LogLevel(Level),
+    Limit(Limit, u64),
     /// The only value there is.
     Nothing,
+}
+
+/// A limit under its own name.
+macro_rules! limit {
+    ($name:literal, $limit:expr) => {
+        Parameter {
+            name: $name,
+            get: |shared| shared.settings.limits.show($limit).to_string(),
+            set: Some(|text| $limit.parse(text).map(|value| Change::Limit($limit, value))),
+        }
+    };
 }
 
 /// In the order CONFIG GET * answers. `save`, `appendonly` and `databases` are fixed facts that clients ask for.
@@ -99,16 +112,33 @@ static PARAMETERS: &[Parameter] = &[
         get: |shared| shared.facts.unix_socket.clone().unwrap_or_default(),
         set: None,
     },
-    Parameter { name: "proto-max-bulk-len", get: |_| (512_u64 << 20).to_string(), set: None },
+    limit!("client-query-buffer-limit", Limit::Request),
+    limit!("proto-max-bulk-len", Limit::Bulk),
+    limit!("max-arguments", Limit::Arguments),
+    Parameter {
+        name: "client-output-buffer-limit",
+        // The other classes of Redis are of connections that there are none of.
+        get: |shared| format!("normal {} 0 0", shared.settings.limits.show(Limit::Output)),
+        set: Some(|text| output_limit(text).map(|bytes| Change::Limit(Limit::Output, bytes))),
+    },
+    limit!("pattern-cost-limit", Limit::PatternSteps),
+    limit!("auth-timeout", Limit::AuthSeconds),
     Parameter { name: "io-backend", get: |shared| shared.facts.io_backend.to_owned(), set: None },
 ];
 
 /// CONFIG GET: each setting that matches any pattern, once.
 pub(crate) fn get(context: &mut Context<'_>, patterns: Arguments<'_>) -> Result<(), CommandError> {
-    let wanted =
-        |name: &str| patterns.into_iter().any(|pattern| glob::matches(pattern, name.as_bytes(), true));
-    let found: Vec<_> = PARAMETERS.iter().filter(|parameter| wanted(parameter.name)).collect();
     let shared = context.shared;
+    let mut budget = glob::Budget(shared.settings.limits.get(Limit::PatternSteps));
+    let mut found = Vec::new();
+    for parameter in PARAMETERS {
+        for pattern in patterns {
+            if glob::matches(pattern, parameter.name.as_bytes(), true, &mut budget)? {
+                found.push(parameter);
+                break;
+            }
+        }
+    }
     let mut reply = context.reply();
     reply.map(found.len());
     for parameter in found {
@@ -154,9 +184,30 @@ fn apply(shared: &Shared, change: Change) -> Result<(), String> {
         Change::MaxClients(count) => shared.settings.set_max_clients(count),
         Change::TimeoutSeconds(seconds) => shared.settings.set_timeout_seconds(seconds),
         Change::LogLevel(level) => crate::log::set_level(level),
+        Change::Limit(limit, value) => shared.settings.limits.set(limit, value),
         Change::Nothing => {}
     }
     Ok(())
+}
+
+/// A number of bytes, or Redis's form: a class, a hard limit, a soft one and its seconds, for one class after the other.
+fn output_limit(text: &str) -> Result<u64, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if let [bytes] = words[..] {
+        return Limit::Output.parse(bytes);
+    }
+    let (classes, rest) = words.as_chunks::<4>();
+    let mut limit = None;
+    for [class, hard, soft, seconds] in classes {
+        match *class {
+            "normal" if (*soft, *seconds) == ("0", "0") => limit = Some(Limit::Output.parse(hard)?),
+            "normal" => return Err("there is no soft limit: write `normal BYTES 0 0`".to_owned()),
+            // There are no connections of these classes.
+            "replica" | "slave" | "pubsub" => {}
+            _ => return Err(format!("`{class}` is no class of clients")),
+        }
+    }
+    limit.filter(|_| rest.is_empty()).ok_or_else(|| "write BYTES or `normal BYTES 0 0`".to_owned())
 }
 
 fn failed(name: &str, reason: &str) -> CommandError {

@@ -1,0 +1,227 @@
+//! How much may one client ask for? The limits that have a name, their bounds, and their values while the server runs.
+//!
+//! A limit goes by one name in flags, variables, the file, CONFIG GET and SET, and in the text that a client sees who
+//! goes beyond it. The table in the server's README says what each is for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::units::parse_bytes;
+
+/// One of the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// The longest request, all its words together, in bytes.
+    Request,
+    /// The longest word of a request and the longest value, in bytes.
+    Bulk,
+    /// The most words of a request, the command's name included.
+    Arguments,
+    /// The longest reply, in bytes.
+    Output,
+    /// Steps that the patterns of one command may take beyond those of plain matching.
+    PatternSteps,
+    /// Seconds until a client must have given the password.
+    AuthSeconds,
+}
+
+/// A limit's name and bounds.
+pub(crate) struct Spec {
+    pub(crate) name: &'static str,
+    default: u64,
+    low: u64,
+    high: u64,
+    is_bytes: bool,
+    /// 0 stands for no limit.
+    may_be_none: bool,
+}
+
+/// In the order of [`Limit`].
+static SPECS: [Spec; COUNT] = [
+    Spec {
+        name: "client-query-buffer-limit",
+        default: 1 << 30,
+        low: 1 << 20,
+        high: i64::MAX as u64,
+        is_bytes: true,
+        may_be_none: false,
+    },
+    Spec {
+        name: "proto-max-bulk-len",
+        default: plumbkv::MAX_VALUE_BYTES as u64,
+        low: 1 << 20,
+        high: plumbkv::MAX_VALUE_BYTES as u64,
+        is_bytes: true,
+        may_be_none: false,
+    },
+    Spec {
+        name: "max-arguments",
+        default: 1 << 20,
+        low: 64,
+        high: i32::MAX as u64,
+        is_bytes: false,
+        may_be_none: false,
+    },
+    Spec {
+        name: "client-output-buffer-limit",
+        default: 1 << 30,
+        low: 1 << 20,
+        high: i64::MAX as u64,
+        is_bytes: true,
+        may_be_none: true,
+    },
+    Spec {
+        name: "pattern-cost-limit",
+        default: 10_000_000,
+        low: 1,
+        high: i64::MAX as u64,
+        is_bytes: false,
+        may_be_none: false,
+    },
+    Spec {
+        name: "auth-timeout",
+        default: 60,
+        low: 1,
+        high: i32::MAX as u64,
+        is_bytes: false,
+        may_be_none: true,
+    },
+];
+
+const COUNT: usize = 6;
+
+/// What stands for no limit.
+const NONE: u64 = u64::MAX;
+
+impl Limit {
+    pub(crate) const ALL: [Self; COUNT] =
+        [Self::Request, Self::Bulk, Self::Arguments, Self::Output, Self::PatternSteps, Self::AuthSeconds];
+
+    fn spec(self) -> &'static Spec {
+        &SPECS[self as usize]
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.spec().name
+    }
+
+    /// Reads a value; the refusal says what would be right.
+    pub(crate) fn parse(self, text: &str) -> Result<u64, String> {
+        let spec = self.spec();
+        let number = if spec.is_bytes { parse_bytes(text) } else { text.parse().ok() };
+        match number {
+            Some(0) if spec.may_be_none => Ok(NONE),
+            Some(number) if (spec.low..=spec.high).contains(&number) => Ok(number),
+            _ => {
+                let Spec { low, high, .. } = spec;
+                let unit = if spec.is_bytes { "a size in bytes" } else { "a whole number" };
+                let none = if spec.may_be_none { ", nor 0 for no limit" } else { "" };
+                Err(format!("`{text}` is not {unit} between {low} and {high}{none}"))
+            }
+        }
+    }
+}
+
+/// A value for each limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Values([u64; COUNT]);
+
+impl Default for Values {
+    fn default() -> Self {
+        Self(std::array::from_fn(|index| SPECS[index].default))
+    }
+}
+
+impl Values {
+    pub(crate) fn set(&mut self, limit: Limit, value: u64) {
+        self.0[limit as usize] = value;
+    }
+
+    pub(crate) fn get(&self, limit: Limit) -> u64 {
+        self.0[limit as usize]
+    }
+}
+
+/// The values in force, which CONFIG SET changes.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    values: [AtomicU64; COUNT],
+    /// Grows with each change, so that connections learn of it.
+    version: AtomicU64,
+}
+
+impl Limits {
+    pub(crate) fn new(values: Values) -> Self {
+        Self { values: values.0.map(AtomicU64::new), version: AtomicU64::new(0) }
+    }
+
+    /// The value in force; `u64::MAX` where there is no limit.
+    pub(crate) fn get(&self, limit: Limit) -> u64 {
+        self.values[limit as usize].load(Ordering::Relaxed)
+    }
+
+    /// The value as a number of bytes or things in memory.
+    pub(crate) fn count(&self, limit: Limit) -> usize {
+        usize::try_from(self.get(limit)).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn set(&self, limit: Limit, value: u64) {
+        self.values[limit as usize].store(value, Ordering::Relaxed);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// As CONFIG GET writes it: 0 where there is no limit.
+    pub(crate) fn show(&self, limit: Limit) -> u64 {
+        Some(self.get(limit)).filter(|&value| value != NONE).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounds_themselves_are_values_and_the_numbers_beside_them_are_not() {
+        for limit in Limit::ALL {
+            let &Spec { low, high, may_be_none, default, .. } = limit.spec();
+            for value in [low, high, default] {
+                assert_eq!(limit.parse(&value.to_string()), Ok(value), "{}", limit.name());
+            }
+            assert!(limit.parse(&(high + 1).to_string()).is_err(), "{}", limit.name());
+            let below = (low - 1).to_string();
+            assert_eq!(
+                limit.parse(&below),
+                if low == 1 && may_be_none {
+                    Ok(NONE)
+                } else {
+                    limit.parse("x").map_err(|text| text.replace("`x`", &format!("`{below}`")))
+                }
+            );
+            assert_eq!(limit.parse("0").is_ok(), may_be_none, "{}", limit.name());
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_would_be_right() {
+        assert_eq!(
+            Limit::Output.parse("1kb").unwrap_err(),
+            "`1kb` is not a size in bytes between 1048576 and 9223372036854775807, nor 0 for no limit"
+        );
+        assert_eq!(
+            Limit::Arguments.parse("1mb").unwrap_err(),
+            "`1mb` is not a whole number between 64 and 2147483647"
+        );
+    }
+
+    #[test]
+    fn a_change_is_noticed() {
+        let limits = Limits::new(Values::default());
+        let before = limits.version();
+        limits.set(Limit::Output, Limit::Output.parse("0").unwrap());
+        assert!(limits.version() > before && limits.get(Limit::Output) == u64::MAX);
+        assert_eq!((limits.show(Limit::Output), limits.show(Limit::Arguments)), (0, 1 << 20));
+    }
+}

@@ -1,0 +1,47 @@
+//! Does a client speak HTTP? Then it may be a browser whose page tries to reach this server, and nothing more is read.
+//!
+//! A page can make a browser send a request here, and choose some lines of it; they must not be taken for commands. The
+//! first line gives it away, or the `Host:` line at the latest, as in Redis.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use plumbkv_resp::Request;
+
+use crate::log::{self, Level};
+use crate::session::Client;
+
+/// Seconds between two lines of the log about it: whoever tries it may try often.
+const LOG_PAUSE_SECONDS: u64 = 60;
+
+static LAST_LOGGED: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a request that is no command is the start of an HTTP request, or its `Host:` line.
+pub(super) fn is_http(request: &Request<'_>) -> bool {
+    let name = request.arg(0);
+    let is = |verb: &&str| name.eq_ignore_ascii_case(verb.as_bytes());
+    if ["POST", "Host:"].iter().any(is) {
+        return true;
+    }
+    ["GET", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"].iter().any(is)
+        && request.len() == 3
+        && request.arg(2).starts_with(b"HTTP/")
+}
+
+/// Ends the conversation without a reply.
+pub(super) fn close(client: &mut Client) {
+    client.closing = true;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let last = LAST_LOGGED.load(Ordering::Relaxed);
+    if now.saturating_sub(last) >= LOG_PAUSE_SECONDS
+        && LAST_LOGGED.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    {
+        log::write(
+            Level::Warning,
+            format_args!(
+                "closed a connection that spoke HTTP: a page may try to reach this server through a browser (said at \
+                 most once in {LOG_PAUSE_SECONDS} s)"
+            ),
+        );
+    }
+}
