@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use plumbkv::Policy;
 
+use crate::http::Http;
 use crate::listener::parse_address;
-use crate::log::Level;
+use crate::log::{Format, Level};
 use crate::reactor::Io;
 use crate::units::parse_bytes;
 
@@ -42,7 +43,9 @@ settings! {
     "maxclients" "COUNT" false "Connections served at once [default: 10000]";
     "timeout" "SECONDS" false "Close connections that are idle for so long; 0 never does [default: 0]";
     "io" "auto|epoll|uring" false "How bytes are moved: io_uring needs Linux 6.1 and no seccomp profile that forbids it [default: epoll]";
+    "http" "HOST:PORT|off" false "HTTP address of /metrics, /healthz and /readyz; port 0 takes a free one [default: 127.0.0.1:8379, or none where that is taken]";
     "log-level" "LEVEL" false "error, warning, info or debug [default: info]";
+    "log-format" "text|json" false "Log lines for people, or a JSON object each [default: text]";
 }
 
 /// Settings after all three sources are read and checked.
@@ -59,7 +62,9 @@ pub(crate) struct Config {
     pub(crate) max_clients: u64,
     pub(crate) timeout_seconds: u64,
     pub(crate) io: Io,
+    pub(crate) http: Http,
     pub(crate) log_level: Level,
+    pub(crate) log_format: Format,
     pub(crate) file: Option<PathBuf>,
 }
 
@@ -178,7 +183,9 @@ impl Layers {
             max_clients: self.one("maxclients", 10_000, |value| whole(value, 1, u64::from(u32::MAX)))?,
             timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,
             io: self.one("io", Io::Epoll, str::parse)?,
+            http: self.one("http", Http::Default, http)?,
             log_level: self.one("log-level", Level::Info, str::parse)?,
+            log_format: self.one("log-format", Format::Text, str::parse)?,
             file: file.map(Path::to_owned),
         })
     }
@@ -188,6 +195,10 @@ fn memory_limit(text: &str) -> Result<Option<u64>, String> {
     let bytes = parse_bytes(text)
         .ok_or_else(|| format!("`{text}` is not a size; write bytes or a unit, such as 2mib, 64mb or 1gb"))?;
     Ok(Some(if bytes == 0 { u64::MAX } else { bytes }))
+}
+
+fn http(text: &str) -> Result<Http, String> {
+    if text == "off" { Ok(Http::Off) } else { parse_address(text).map(Http::At) }
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

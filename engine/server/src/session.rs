@@ -7,6 +7,7 @@ use plumbkv_resp::{Limits, Parsed, ReplyWriter, RequestParser, Version};
 use crate::clients::Entry;
 use crate::command;
 use crate::shared::Shared;
+use crate::tally::Tally;
 
 /// One client's conversation.
 pub(crate) struct Session {
@@ -23,6 +24,7 @@ pub(crate) struct Client {
     /// No further command is read; the connection closes once its replies are sent.
     pub(crate) closing: bool,
     pub(crate) entry: Arc<Entry>,
+    pub(crate) tally: Tally,
 }
 
 /// How far [`Session::advance`] came.
@@ -56,7 +58,13 @@ impl Session {
         let authenticated = !shared.settings.has_password();
         Self {
             parser: RequestParser::new(limits(authenticated)),
-            client: Client { version: Version::Resp2, authenticated, closing: false, entry },
+            client: Client {
+                version: Version::Resp2,
+                authenticated,
+                closing: false,
+                entry,
+                tally: Tally::default(),
+            },
             limits_are_for: authenticated,
         }
     }
@@ -98,13 +106,14 @@ impl Session {
             }
         };
         shared.counters.commands.add(commands);
+        self.client.tally.flush(&shared.command_stats);
         Progress { consumed, next }
     }
 
     /// Answers with an error and ends the conversation: what follows can no longer be understood.
     fn refuse(&mut self, shared: &Shared, text: &str, output: &mut Vec<u8>) {
         ReplyWriter::new(output, self.client.version).error(text);
-        shared.counters.error_replies.add(1);
+        shared.command_stats.answer_error(text.as_bytes());
         self.client.closing = true;
     }
 }

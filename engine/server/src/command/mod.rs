@@ -14,7 +14,6 @@ pub(crate) mod table;
 
 use plumbkv_resp::{ReplyWriter, Request};
 
-use crate::log::{self, Level};
 use crate::session::Client;
 use crate::shared::Shared;
 use args::Arguments;
@@ -104,7 +103,7 @@ pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, ou
         // A reply may have been half written when its command failed, MGET's for instance.
         output.truncate(start);
         ReplyWriter::new(output, client.version).error_bytes(error.text().as_ref());
-        shared.counters.error_replies.add(1);
+        shared.command_stats.answer_error(error.text());
     }
 }
 
@@ -117,11 +116,8 @@ fn dispatch(
     let Some(command) = table::find(request.arg(0)) else {
         if is_http(request.arg(0)) {
             client.closing = true;
-            log::write(
-                Level::Warning,
-                format_args!(
-                    "closed a connection that spoke HTTP: a page may try to reach this server through a browser"
-                ),
+            tracing::warn!(
+                "closed a connection that spoke HTTP: a page may try to reach this server through a browser"
             );
             return Ok(());
         }
@@ -136,14 +132,22 @@ fn dispatch(
         (command, 1)
     };
     if !spec.accepts(request.len()) {
+        shared.command_stats.reject(spec.id);
         return Err(CommandError::wrong_arity(spec.name));
     }
     if !client.authenticated && !spec.has(flag::NO_AUTH) {
+        shared.command_stats.reject(spec.id);
         return Err(CommandError::NO_AUTH);
     }
     client.entry.record_command(spec.id);
-    let command = Command::parse(spec, Arguments::new(request, words_read))?;
-    command.execute(&mut Context { shared, client, output, name: spec.name })
+    client.tally.call(&shared.command_stats, spec.id);
+    let command = Command::parse(spec, Arguments::new(request, words_read));
+    let result =
+        command.and_then(|command| command.execute(&mut Context { shared, client, output, name: spec.name }));
+    if result.is_err() {
+        shared.command_stats.fail(spec.id);
+    }
+    result
 }
 
 /// Whether a "command" is the start of an HTTP request. The lines after it may be commands that a web page wrote, so

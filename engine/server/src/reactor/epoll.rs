@@ -242,7 +242,7 @@ impl Epoll {
     fn tick(&mut self, shared: &Shared) {
         shared.database.expire_cycle(EXPIRY_BUDGET);
         shared.database.maintain(MAINTENANCE_BUDGET);
-        shared.counters.sample_rate();
+        shared.sample();
         if self.accept_paused {
             self.accept_paused = false;
             self.watch_listeners(EventFlags::IN);

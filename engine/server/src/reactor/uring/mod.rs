@@ -331,7 +331,7 @@ impl Uring {
     fn tick(&mut self, shared: &Shared) -> io::Result<()> {
         shared.database.expire_cycle(EXPIRY_BUDGET);
         shared.database.maintain(MAINTENANCE_BUDGET);
-        shared.counters.sample_rate();
+        shared.sample();
         if !self.draining {
             self.arm_accepts()?;
         }
