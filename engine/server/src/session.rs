@@ -63,7 +63,7 @@ impl Session {
                 authenticated,
                 closing: false,
                 entry,
-                tally: Tally::default(),
+                tally: Tally::new(),
             },
             limits_are_for: authenticated,
         }
@@ -77,7 +77,6 @@ impl Session {
     /// used up or `output` has grown past the high-water mark.
     pub(crate) fn advance(&mut self, shared: &Shared, input: &[u8], output: &mut Vec<u8>) -> Progress {
         let mut consumed = 0;
-        let mut commands = 0;
         let next = loop {
             if self.client.closing {
                 break Next::Close;
@@ -91,7 +90,6 @@ impl Session {
             match self.parser.parse(&input[consumed..]) {
                 Parsed::Complete { value: request, consumed: length } => {
                     command::run(shared, &mut self.client, request, output);
-                    commands += u64::from(!request.is_empty());
                     consumed += length;
                 }
                 Parsed::Incomplete { needed } if needed > REQUEST_LIMIT => {
@@ -105,7 +103,6 @@ impl Session {
                 self.parser.set_limits(limits(self.limits_are_for));
             }
         };
-        shared.counters.commands.add(commands);
         self.client.tally.flush(&shared.command_stats);
         Progress { consumed, next }
     }

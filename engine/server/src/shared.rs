@@ -33,7 +33,7 @@ impl Shared {
 
     /// Looks at what changes all the time; called by the reactor's tick.
     pub(crate) fn sample(&self) {
-        self.counters.sample_rates();
+        self.counters.sample_rates(self.command_stats.total_calls());
         self.peak_bytes();
     }
 
@@ -216,7 +216,6 @@ impl Counter {
 pub(crate) struct Counters {
     pub(crate) connections: Counter,
     pub(crate) rejected: Counter,
-    pub(crate) commands: Counter,
     pub(crate) input_bytes: Counter,
     pub(crate) output_bytes: Counter,
     /// The store's counters at the last CONFIG RESETSTAT; they never fall by themselves.
@@ -254,9 +253,7 @@ struct Rates {
 impl Counters {
     /// CONFIG RESETSTAT.
     pub(crate) fn reset(&self, stats: Stats) {
-        for counter in
-            [&self.connections, &self.rejected, &self.commands, &self.input_bytes, &self.output_bytes]
-        {
+        for counter in [&self.connections, &self.rejected, &self.input_bytes, &self.output_bytes] {
             counter.reset();
         }
         *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Baseline {
@@ -281,10 +278,10 @@ impl Counters {
     }
 
     /// Takes one sample of what happens in a second.
-    fn sample_rates(&self) {
+    fn sample_rates(&self, commands: u64) {
         let now = Instant::now();
         let totals = PerSecond {
-            commands: self.commands.get(),
+            commands,
             input_bytes: self.input_bytes.get(),
             output_bytes: self.output_bytes.get(),
         };

@@ -44,28 +44,44 @@ struct Cell {
 }
 
 /// Calls of one session that are not counted yet: those of the last command.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tally {
-    last: Option<Id>,
+    /// Cells of the thread that the session began on.
+    stripe: u8,
+    /// The last command as [`Id`] numbers it, or [`NO_COMMAND`].
+    last: u8,
     calls: u32,
 }
 
+const NO_COMMAND: u8 = u8::MAX;
+
 impl Tally {
-    /// One call more.
-    pub(crate) fn call(&mut self, stats: &CommandStats, id: Id) {
-        if self.last != Some(id) {
+    pub(crate) fn new() -> Self {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static STRIPE: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;
+        }
+        Self { stripe: STRIPE.with(|stripe| *stripe) as u8, last: NO_COMMAND, calls: 0 }
+    }
+
+    /// One call more; true if it is of another command than the last one.
+    #[inline]
+    pub(crate) fn call(&mut self, stats: &CommandStats, id: Id) -> bool {
+        let is_other = self.last != id as u8;
+        if is_other {
             self.flush(stats);
-            self.last = Some(id);
+            self.last = id as u8;
         }
         self.calls += 1;
+        is_other
     }
 
     /// Counts what is not counted yet.
+    #[inline]
     pub(crate) fn flush(&mut self, stats: &CommandStats) {
-        if let Some(id) = self.last
-            && self.calls > 0
-        {
-            stats.cell(id).calls.fetch_add(u64::from(self.calls), Ordering::Relaxed);
+        if self.calls > 0 {
+            let cell = &stats.stripes[usize::from(self.stripe)].0[usize::from(self.last)];
+            cell.calls.fetch_add(u64::from(self.calls), Ordering::Relaxed);
             self.calls = 0;
         }
     }
@@ -79,20 +95,12 @@ impl Default for CommandStats {
 }
 
 impl CommandStats {
-    fn cell(&self, id: Id) -> &Cell {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
-        thread_local! {
-            static STRIPE: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;
-        }
-        &self.stripes[STRIPE.with(|stripe| *stripe)].0[id as usize]
+    pub(crate) fn reject(&self, tally: &Tally, id: Id) {
+        self.stripes[usize::from(tally.stripe)].0[id as usize].rejected.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn reject(&self, id: Id) {
-        self.cell(id).rejected.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn fail(&self, id: Id) {
-        self.cell(id).failed.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn fail(&self, tally: &Tally, id: Id) {
+        self.stripes[usize::from(tally.stripe)].0[id as usize].failed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts an error reply by its code, the first word of its text.
@@ -126,6 +134,12 @@ impl CommandStats {
         all.filter(|(_, calls)| *calls != Calls::default()).collect()
     }
 
+    /// Requests executed, of all commands.
+    pub(crate) fn total_calls(&self) -> u64 {
+        let cells = self.stripes.iter().flat_map(|stripe| &stripe.0);
+        cells.map(|cell| cell.calls.load(Ordering::Relaxed)).sum()
+    }
+
     /// Every error code that was answered, and how often.
     pub(crate) fn error_codes(&self) -> Vec<(String, u64)> {
         self.errors().iter().map(|(code, count)| (code.clone(), *count)).collect()
@@ -157,13 +171,13 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..2 * STRIPES {
                 scope.spawn(|| {
-                    let mut tally = Tally::default();
+                    let mut tally = Tally::new();
                     for id in [Id::Get, Id::Get, Id::Set, Id::Get] {
                         tally.call(&stats, id);
                     }
                     tally.flush(&stats);
                     tally.flush(&stats);
-                    stats.fail(Id::Set);
+                    stats.fail(&tally, Id::Set);
                 });
             }
         });

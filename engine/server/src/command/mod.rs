@@ -132,22 +132,28 @@ fn dispatch(
         (command, 1)
     };
     if !spec.accepts(request.len()) {
-        shared.command_stats.reject(spec.id);
+        shared.command_stats.reject(&client.tally, spec.id);
         return Err(CommandError::wrong_arity(spec.name));
     }
     if !client.authenticated && !spec.has(flag::NO_AUTH) {
-        shared.command_stats.reject(spec.id);
+        shared.command_stats.reject(&client.tally, spec.id);
         return Err(CommandError::NO_AUTH);
     }
-    client.entry.record_command(spec.id);
-    client.tally.call(&shared.command_stats, spec.id);
-    let command = Command::parse(spec, Arguments::new(request, words_read));
-    let result =
-        command.and_then(|command| command.execute(&mut Context { shared, client, output, name: spec.name }));
+    if client.tally.call(&shared.command_stats, spec.id) {
+        client.entry.record_command(spec.id);
+    }
+    let words = Arguments::new(request, words_read);
+    let mut context = Context { shared, client, output, name: spec.name };
+    let result = perform(spec, words, &mut context);
     if result.is_err() {
-        shared.command_stats.fail(spec.id);
+        shared.command_stats.fail(&context.client.tally, spec.id);
     }
     result
+}
+
+#[inline]
+fn perform(spec: &'static Spec, words: Arguments<'_>, context: &mut Context<'_>) -> Result<(), CommandError> {
+    Command::parse(spec, words)?.execute(context)
 }
 
 /// Whether a "command" is the start of an HTTP request. The lines after it may be commands that a web page wrote, so

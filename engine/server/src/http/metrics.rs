@@ -82,7 +82,7 @@ fn clients(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
 }
 
 fn commands(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
-    out.counter("commands", "Requests, of unknown commands too", None, shared.counters.commands.get())?;
+    out.counter("commands", "Requests executed, of all commands", None, shared.command_stats.total_calls())?;
     let commands = shared.command_stats.commands();
     let mut by_command = |name, help, of: fn(&crate::tally::Calls) -> u64| {
         out.metric(name, help, None, MetricType::Counter, |metric| {
