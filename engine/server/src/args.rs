@@ -70,7 +70,7 @@ pub(crate) fn answer(error: &clap::Error) -> ExitCode {
             ExitCode::from(EXIT_USAGE)
         }
         _ => {
-            crate::log::line(format_args!("plumbkv: {}", one_line(&error.render().to_string())));
+            crate::log::fatal(format_args!("{}", one_line(&error.render().to_string())));
             ExitCode::from(EXIT_USAGE)
         }
     }

@@ -78,6 +78,15 @@ impl Clients {
         self.lock().values().cloned().collect()
     }
 
+    /// Bytes in the longest input and in the longest output that wait, of all connections.
+    pub(crate) fn longest_buffers(&self) -> (u64, u64) {
+        let entries = self.lock();
+        let longest = |length: fn(&Entry) -> &AtomicU64| {
+            entries.values().map(|entry| length(entry).load(Ordering::Relaxed)).max().unwrap_or(0)
+        };
+        (longest(|entry| &entry.pending_input), longest(|entry| &entry.pending_output))
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Entry>>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

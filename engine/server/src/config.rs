@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use plumbkv::Policy;
 
 use crate::client_limits::{Limit, Values};
+use crate::http::Http;
 use crate::listener::parse_address;
-use crate::log::Level;
+use crate::log::{Format, Level};
 use crate::reactor::Io;
 use crate::units::parse_bytes;
 
@@ -49,7 +50,9 @@ settings! {
     "pattern-cost-limit" "COUNT" false "Steps that the patterns of one command may take beyond plain matching [default: 10000000]";
     "auth-timeout" "SECONDS" false "Close connections that have not given the password within so long; 0 never does [default: 60]";
     "io" "auto|epoll|uring" false "How bytes are moved: io_uring needs Linux 6.1 and no seccomp profile that forbids it [default: epoll]";
+    "http" "HOST:PORT|off" false "HTTP address of /metrics, /healthz and /readyz; port 0 takes a free one [default: 127.0.0.1:8379, or none where that is taken]";
     "log-level" "LEVEL" false "error, warning, info or debug [default: info]";
+    "log-format" "text|json" false "Log lines for people, or a JSON object each [default: text]";
 }
 
 /// Settings after all three sources are read and checked.
@@ -67,7 +70,9 @@ pub(crate) struct Config {
     pub(crate) timeout_seconds: u64,
     pub(crate) limits: Values,
     pub(crate) io: Io,
+    pub(crate) http: Http,
     pub(crate) log_level: Level,
+    pub(crate) log_format: Format,
     pub(crate) file: Option<PathBuf>,
 }
 
@@ -196,7 +201,9 @@ impl Layers {
             timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,
             limits: self.limits()?,
             io: self.one("io", Io::Epoll, str::parse)?,
+            http: self.one("http", Http::Default, http)?,
             log_level: self.one("log-level", Level::Info, str::parse)?,
+            log_format: self.one("log-format", Format::Text, str::parse)?,
             file: file.map(Path::to_owned),
         })
     }
@@ -206,6 +213,10 @@ fn memory_limit(text: &str) -> Result<Option<u64>, String> {
     let bytes = parse_bytes(text)
         .ok_or_else(|| format!("`{text}` is not a size; write bytes or a unit, such as 2mib, 64mb or 1gb"))?;
     Ok(Some(if bytes == 0 { u64::MAX } else { bytes }))
+}
+
+fn http(text: &str) -> Result<Http, String> {
+    if text == "off" { Ok(Http::Off) } else { parse_address(text).map(Http::At) }
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

@@ -49,6 +49,17 @@ fn addresses_may_be_many_in_every_source() {
 }
 
 #[test]
+fn http_is_an_address_or_off() {
+    assert_eq!(from(&[], &[], None).unwrap().http, Http::Default);
+    assert_eq!(from(&[], &[("PLUMBKV_HTTP", "off")], Some("http = ':1'")).unwrap().http, Http::Off);
+    let given = from(&[("http", "localhost:0")], &[], None).unwrap().http;
+    assert_eq!(given, Http::At("127.0.0.1:0".parse().unwrap()));
+    let wrong = from(&[], &[("PLUMBKV_HTTP", "on")], None).unwrap_err();
+    assert!(wrong.starts_with("PLUMBKV_HTTP: `on` is not an address"), "{wrong}");
+    assert_eq!(from(&[("log-format", "json")], &[], None).unwrap().log_format, Format::Json);
+}
+
+#[test]
 fn numbers_in_the_file_may_be_numbers() {
     assert_eq!(from(&[], &[], Some("memory-limit = 2097152")).unwrap().memory_limit, Some(2 << 20));
     assert_eq!(from(&[], &[], Some("memory-limit = 0")).unwrap().memory_limit, Some(u64::MAX));
@@ -84,6 +95,11 @@ fn a_refusal_names_its_source_and_what_would_be_right() {
     assert!(best.starts_with("--maxmemory-policy: ") && !best.contains('\n'), "{best}");
     let missing = load(|_| Vec::new(), |_| None, Some(Path::new("/no/such.toml"))).unwrap_err().to_string();
     assert_eq!(missing, "cannot read the configuration file /no/such.toml: no such file or directory");
+}
+
+#[test]
+fn variables_of_other_versions_are_passed_over() {
+    assert!(from(&[], &[("PLUMBKV_NO_SUCH_SETTING", "off")], None).is_ok());
 }
 
 #[test]

@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-use crate::log::{self, Level};
-
 /// The delay of this build, where the environment names none: `spin:10`, `sleep:10`; empty: none.
 const BUILT_IN: &str = "";
 
@@ -41,10 +39,7 @@ impl Delay {
     pub(crate) fn new() -> Self {
         let text = std::env::var(VARIABLE).unwrap_or_else(|_| BUILT_IN.to_owned());
         let (kind, share) = parse(&text).unwrap_or_else(|| {
-            log::write(
-                Level::Warning,
-                format_args!("{VARIABLE} is spin:PERCENT or sleep:PERCENT; '{text}' is neither"),
-            );
+            tracing::warn!("{VARIABLE} is spin:PERCENT or sleep:PERCENT; '{text}' is neither");
             (Kind::Spin, 0.0)
         });
         Self { kind, share, paid: thread_cpu(), debt: 0.0 }

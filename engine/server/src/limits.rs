@@ -39,7 +39,7 @@ pub(crate) fn default_cap(root: &Path) -> Option<DefaultCap> {
 }
 
 /// Memory of the machine in bytes.
-fn physical_bytes(root: &Path) -> Option<u64> {
+pub(crate) fn physical_bytes(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

@@ -1,9 +1,18 @@
-//! What does the server tell whoever runs it? Plain lines on stderr, as loud as the level allows.
+//! What does the server tell whoever runs it? Events on stderr, for people or as JSON, as loud as the level allows.
+//!
+//! Where something happens, it says so by the macros of `tracing`; this file decides what is kept and how it is written. Two kinds of lines
+//! are no events and have their own form: why a program cannot start, and that it is ready.
 
 use std::fmt;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::str::FromStr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Registry, reload};
 
 /// How loud; each level includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +25,15 @@ pub(crate) enum Level {
     Info,
     /// Each connection.
     Debug,
+}
+
+/// How an event is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// A line for people: time, level, what happened.
+    Text,
+    /// A JSON object a line.
+    Json,
 }
 
 /// Names the levels go by: ours, and those of Redis's `loglevel`.
@@ -31,6 +49,9 @@ const NAMES: [(&str, Level); 7] = [
 
 static LEVEL: AtomicU8 = AtomicU8::new(Level::Info as u8);
 
+/// What [`start`] has set up: how to change the level, and the format.
+static STARTED: OnceLock<(reload::Handle<LevelFilter, Registry>, Format)> = OnceLock::new();
+
 impl Level {
     /// The nearest of Redis's names.
     pub(crate) fn redis_name(self) -> &'static str {
@@ -38,6 +59,15 @@ impl Level {
             Self::Error | Self::Warning => "warning",
             Self::Info => "notice",
             Self::Debug => "debug",
+        }
+    }
+
+    fn filter(self) -> LevelFilter {
+        match self {
+            Self::Error => LevelFilter::ERROR,
+            Self::Warning => LevelFilter::WARN,
+            Self::Info => LevelFilter::INFO,
+            Self::Debug => LevelFilter::DEBUG,
         }
     }
 }
@@ -53,6 +83,46 @@ impl FromStr for Level {
     }
 }
 
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err(format!("`{text}` is not a log format; choose text or json")),
+        }
+    }
+}
+
+/// Writes events from now on.
+pub(crate) fn start(level: Level, format: Format) {
+    let (filter, handle) = reload::Layer::new(level.filter());
+    // The layer would report a stderr that is closed by `eprintln!`, which panics then: a server must outlive its terminal.
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .log_internal_errors(false);
+    let text = (format == Format::Text).then(|| layer.with_ansi(wants_colour()));
+    let json = (format == Format::Json).then(|| {
+        tracing_subscriber::fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_target(false)
+            .log_internal_errors(false)
+            .json()
+            .flatten_event(true)
+    });
+    // Both fail only when a process starts two servers, and then the first one's logs serve.
+    let _ = tracing_subscriber::registry().with(filter).with(text).with(json).try_init();
+    let _ = STARTED.set((handle, format));
+    LEVEL.store(level as u8, Ordering::Relaxed);
+}
+
+/// Colour is for terminals, and not for those whose owner has set [`NO_COLOR`](https://no-color.org).
+fn wants_colour() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// The level in force.
 pub(crate) fn level() -> Level {
     match LEVEL.load(Ordering::Relaxed) {
@@ -66,22 +136,21 @@ pub(crate) fn level() -> Level {
 /// Changes the level.
 pub(crate) fn set_level(level: Level) {
     LEVEL.store(level as u8, Ordering::Relaxed);
-}
-
-/// Writes a line if its level is in force.
-pub(crate) fn write(at: Level, message: fmt::Arguments<'_>) {
-    if at <= level() {
-        let prefix = match at {
-            Level::Error => "error: ",
-            Level::Warning => "warning: ",
-            Level::Info => "",
-            Level::Debug => "debug: ",
-        };
-        line(format_args!("plumbkv: {prefix}{message}"));
+    if let Some((handle, _)) = STARTED.get() {
+        // Fails only when nobody writes events any more.
+        let _ = handle.reload(level.filter());
     }
 }
 
-/// Writes a line whatever the level. Never panics, unlike `eprintln!`: a server must outlive its terminal.
+/// Says why the program ends: one line that begins with its name, or an event where events are JSON.
+pub(crate) fn fatal(message: fmt::Arguments<'_>) {
+    match STARTED.get() {
+        Some((_, Format::Json)) => tracing::error!("{message}"),
+        _ => line(format_args!("plumbkv: {message}")),
+    }
+}
+
+/// Writes a line whatever the level and the format. Never panics, unlike `eprintln!`.
 pub(crate) fn line(message: fmt::Arguments<'_>) {
     // One write, so that lines of several processes on one stderr do not mix.
     let _ = std::io::stderr().write_all(format!("{message}\n").as_bytes());

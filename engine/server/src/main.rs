@@ -13,6 +13,7 @@ mod command;
 mod config;
 #[cfg(feature = "injected-delay")]
 mod delay;
+mod http;
 mod limits;
 mod listener;
 mod log;
@@ -23,6 +24,7 @@ mod server;
 mod session;
 mod shared;
 mod shutdown;
+mod tally;
 mod units;
 mod warm;
 
@@ -46,14 +48,14 @@ fn main() -> ExitCode {
         _ => return ExitCode::from(args::EXIT_USAGE),
     };
     result.unwrap_or_else(|error| {
-        log::line(format_args!("plumbkv: {error:#}"));
+        log::fatal(format_args!("{error:#}"));
         ExitCode::FAILURE
     })
 }
 
 fn run_server(matches: &ArgMatches) -> ExitCode {
     if let Err(reason) = allocator::check() {
-        log::line(format_args!("plumbkv: {reason}"));
+        log::fatal(format_args!("{reason}"));
         return ExitCode::from(args::EXIT_USAGE);
     }
     let variable = |name: &str| std::env::var(name).ok();
@@ -62,14 +64,14 @@ fn run_server(matches: &ArgMatches) -> ExitCode {
     let config = match config::load(|name| args::values(matches, name), variable, file.as_deref()) {
         Ok(config) => config,
         Err(error) => {
-            log::line(format_args!("plumbkv: {error}"));
+            log::fatal(format_args!("{error}"));
             return ExitCode::from(args::EXIT_USAGE);
         }
     };
     match server::serve(config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            log::line(format_args!("plumbkv: {error:#}"));
+            log::fatal(format_args!("{error:#}"));
             ExitCode::FAILURE
         }
     }

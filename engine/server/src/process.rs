@@ -12,7 +12,16 @@ pub(crate) fn resident_bytes() -> Option<u64> {
 
 /// Processor time used so far in user and in kernel mode, in seconds; the kernel counts in hundredths.
 pub(crate) fn cpu_seconds() -> Option<(f64, f64)> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    cpu_seconds_of("/proc/self/stat")
+}
+
+/// The same of the first thread alone, which serves connections.
+pub(crate) fn main_thread_cpu_seconds() -> Option<(f64, f64)> {
+    cpu_seconds_of(&format!("/proc/self/task/{}/stat", std::process::id()))
+}
+
+fn cpu_seconds_of(path: &str) -> Option<(f64, f64)> {
+    let stat = fs::read_to_string(path).ok()?;
     // The second field is the program's name in parentheses and may hold anything; the last one closes it.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
     let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;

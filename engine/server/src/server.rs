@@ -12,25 +12,28 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::config::Config;
+use crate::http;
 use crate::limits;
 use crate::listener::Listener;
-use crate::log::{self, Level};
+use crate::log;
 use crate::process;
 use crate::reactor;
-use crate::shared::{Counters, Facts, Settings, Shared};
+use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::shutdown;
+use crate::tally::CommandStats;
 use crate::units::show_bytes;
 use crate::warm;
 
-/// File descriptors the server needs besides its connections.
-const OWN_DESCRIPTORS: u64 = 32;
+/// File descriptors the server needs besides its connections: its own, and those of a few over HTTP.
+const OWN_DESCRIPTORS: u64 = 48;
 
 /// Serves until SIGTERM or SIGINT.
 pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let started = Instant::now();
-    log::set_level(config.log_level);
-    let stop = shutdown::stop_signal().context("cannot catch SIGTERM and SIGINT")?;
+    log::start(config.log_level, config.log_format);
+    let (stop, stopping) = shutdown::stop_signal().context("cannot catch SIGTERM and SIGINT")?;
     let listeners = listen(&config)?;
+    let http = http::listen(config.http).context("no /metrics (--http HOST:PORT, or off)")?;
     let (cap_bytes, cap_origin) = memory_cap(&config)?;
     let clock = Arc::new(TurnClock::new());
     let options = Options::memory(cap_bytes)
@@ -38,6 +41,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         .samples(config.samples)
         .clock(Arc::clone(&clock) as Arc<dyn Clock>);
     let database = Database::open(options).context("cannot open the store")?;
+    let startup_accounted_bytes = database.used();
     let max_clients = affordable_clients(config.max_clients);
     announce(&config, cap_bytes, &cap_origin, database.stats().shards);
 
@@ -46,9 +50,10 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let (mut reactor, io_backend, why_not) =
         reactor::open(config.io, listeners, stop).context("cannot set up input and output")?;
     let why_not = why_not.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    log::write(Level::Info, format_args!("input and output by {io_backend}, 1 thread{why_not}"));
+    tracing::info!("input and output by {io_backend}, 1 thread{why_not}");
+    let http_address = http.as_ref().and_then(Listener::tcp_address);
     warm::warm();
-    let shared = Shared {
+    let shared = Arc::new(Shared {
         client_memory: ClientMemory::new(),
         database,
         clock,
@@ -61,6 +66,8 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             config.limits,
         ),
         counters: Counters::default(),
+        command_stats: CommandStats::default(),
+        state: State::new(stopping),
         clients: Clients::default(),
         facts: Facts {
             started,
@@ -72,13 +79,19 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             executable: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default(),
             system: process::system(),
             run_id: run_id(),
-            startup_resident_bytes: process::resident_bytes().unwrap_or(0),
+            http_address: http_address.map_or_else(|| "off".to_owned(), |address| address.to_string()),
+            startup_accounted_bytes,
         },
-    };
+    });
+    if let (Some(listener), Some(address)) = (http, http_address) {
+        http::start(listener, Arc::clone(&shared)).context("cannot serve HTTP")?;
+        tracing::info!("metrics at http://{address}/metrics");
+    }
+    shared.state.set_ready();
     // The one line that programs wait for; its form is part of the interface, whatever the log level.
     log::line(format_args!("plumbkv ready: resp {}", addresses.join(", ")));
     reactor.run(&shared).context("the event loop ended")?;
-    log::write(Level::Info, format_args!("stopped after {} s", started.elapsed().as_secs()));
+    tracing::info!("stopped after {} s", started.elapsed().as_secs());
     Ok(())
 }
 
@@ -105,16 +118,13 @@ fn memory_cap(config: &Config) -> anyhow::Result<(u64, String)> {
 fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, shards: usize) {
     let cap = if cap_bytes == u64::MAX { "none".to_owned() } else { show_bytes(cap_bytes) };
     let version = env!("CARGO_PKG_VERSION");
-    log::write(Level::Info, format_args!("version {version}, process {}", std::process::id()));
-    log::write(Level::Info, format_args!("memory cap {cap} ({cap_origin}), {shards} shards"));
-    log::write(Level::Info, format_args!("eviction policy {}", config.policy));
+    tracing::info!("version {version}, process {}", std::process::id());
+    tracing::info!("memory cap {cap} ({cap_origin}), {shards} shards");
+    tracing::info!("eviction policy {}", config.policy);
     let open = config.listen.iter().any(|address| !address.ip().is_loopback());
     if open && config.password.is_none() && !config.protected_mode {
-        log::write(
-            Level::Warning,
-            format_args!(
-                "anybody who reaches these addresses can read and change everything: no password is set"
-            ),
+        tracing::warn!(
+            "anybody who reaches these addresses can read and change everything: no password is set"
         );
     }
 }
@@ -134,12 +144,9 @@ fn affordable_clients(wanted: u64) -> u64 {
     };
     let clients = granted.saturating_sub(OWN_DESCRIPTORS).clamp(1, wanted);
     if clients < wanted {
-        log::write(
-            Level::Warning,
-            format_args!(
-                "serving {clients} connections at most instead of {wanted}: only {granted} files may be open \
+        tracing::warn!(
+            "serving {clients} connections at most instead of {wanted}: only {granted} files may be open \
                  (raise `ulimit -Hn`)"
-            ),
         );
     }
     clients

@@ -11,6 +11,7 @@ use crate::clients::Entry;
 use crate::command::{self, CommandError};
 use crate::replies::{Mark, Replies};
 use crate::shared::Shared;
+use crate::tally::Tally;
 
 /// One client's conversation.
 pub(crate) struct Session {
@@ -28,6 +29,7 @@ pub(crate) struct Client {
     /// No further command is read; the connection closes once its replies are sent.
     pub(crate) closing: bool,
     pub(crate) entry: Arc<Entry>,
+    pub(crate) tally: Tally,
 }
 
 /// How far [`Session::advance`] came.
@@ -75,7 +77,13 @@ impl Session {
         let authenticated = !shared.settings.has_password();
         Self {
             parser: RequestParser::new(limits(shared, authenticated)),
-            client: Client { version: Version::Resp2, authenticated, closing: false, entry },
+            client: Client {
+                version: Version::Resp2,
+                authenticated,
+                closing: false,
+                entry,
+                tally: Tally::new(),
+            },
             limits_are_for: (authenticated, shared.settings.limits.version()),
         }
     }
@@ -95,7 +103,6 @@ impl Session {
     ) -> Progress {
         let before = output.bytes.len();
         let mut consumed = 0;
-        let mut commands = 0;
         let version = shared.settings.limits.version();
         let mut longest = self.apply_limits(shared, version);
         let high_water = self.high_water(shared);
@@ -112,7 +119,6 @@ impl Session {
             match self.parser.parse(&input[consumed..]) {
                 Parsed::Complete { value: request, consumed: length } if length <= longest => {
                     run(shared, &mut self.client, request, output);
-                    commands += u64::from(!request.is_empty());
                     consumed += length;
                     if request.len() > MANY_ARGUMENTS {
                         self.parser.trim();
@@ -132,7 +138,7 @@ impl Session {
                 longest = self.apply_limits(shared, version);
             }
         };
-        shared.counters.commands.add(commands);
+        self.client.tally.flush(&shared.command_stats);
         shared.counters.output_bytes.add((output.bytes.len() - before) as u64);
         Progress { consumed, next }
     }
@@ -194,7 +200,7 @@ impl Session {
     /// Answers with an error and ends the conversation: what follows can no longer be understood.
     fn refuse(&mut self, shared: &Shared, text: &str, output: &mut Replies) {
         ReplyWriter::new(&mut output.bytes, self.client.version).error(text);
-        shared.counters.error_replies.add(1);
+        shared.command_stats.answer_error(text.as_bytes());
         self.client.closing = true;
     }
 }
@@ -203,9 +209,9 @@ impl Session {
 fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) {
     let beside = if request.len() > MANY_ARGUMENTS { request.len() as u64 * ARGUMENT_BYTES } else { 0 };
     if beside > 0 && shared.client_memory.take(&shared.database, beside).is_err() {
-        let text = CommandError::OUT_OF_MEMORY;
-        ReplyWriter::new(&mut output.bytes, client.version).error_bytes(text.text());
-        shared.counters.error_replies.add(1);
+        let error = CommandError::OUT_OF_MEMORY;
+        ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
+        shared.command_stats.answer_error(error.text());
         return;
     }
     command::run(shared, client, request, output);

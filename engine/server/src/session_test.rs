@@ -11,7 +11,7 @@ fn a_pipelined_batch_is_answered_in_order() {
     let reply = client.send(batch.as_bytes());
     let text = String::from_utf8(reply).unwrap();
     assert_eq!(text, "+OK\r\n$1\r\n1\r\n:2\r\n+PONG\r\n".repeat(500));
-    assert_eq!(driver.shared.counters.commands.get(), 2000, "an empty line is no command");
+    assert_eq!(driver.shared.command_stats.total_calls(), 2000, "an empty line is no command");
 }
 
 #[test]

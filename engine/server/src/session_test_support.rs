@@ -11,7 +11,8 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::replies::{Mark, Replies};
-use crate::shared::{Counters, Facts, Settings, Shared};
+use crate::shared::{Counters, Facts, Settings, Shared, State};
+use crate::tally::CommandStats;
 
 /// A server without sockets.
 pub(crate) struct Driver {
@@ -41,6 +42,8 @@ impl Driver {
             clock,
             settings: Settings::new(None, true, 100, 0, 5, Values::default()),
             counters: Counters::default(),
+            command_stats: CommandStats::default(),
+            state: State::default(),
             clients: Clients::default(),
             facts: Facts {
                 started: Instant::now(),
@@ -52,7 +55,8 @@ impl Driver {
                 executable: String::new(),
                 system: String::new(),
                 run_id: "0".repeat(40),
-                startup_resident_bytes: 1,
+                http_address: "off".to_owned(),
+                startup_accounted_bytes: 1,
             },
         };
         Self { shared }

@@ -1,7 +1,7 @@
 //! What do all connections share? The database, the settings that can change, the counters, the list of clients.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use plumbkv::{Clock as _, Database, Stats};
@@ -10,6 +10,8 @@ use crate::client_limits::{Limits, Values};
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
+use crate::process;
+use crate::tally::CommandStats;
 
 /// Everything the connections share.
 pub(crate) struct Shared {
@@ -17,6 +19,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<TurnClock>,
     pub(crate) settings: Settings,
     pub(crate) counters: Counters,
+    pub(crate) command_stats: CommandStats,
+    pub(crate) state: State,
     pub(crate) clients: Clients,
     pub(crate) client_memory: ClientMemory,
     pub(crate) facts: Facts,
@@ -26,6 +30,24 @@ impl Shared {
     /// Unix time of this turn, in milliseconds.
     pub(crate) fn clock_ms(&self) -> u64 {
         self.clock.now_ms()
+    }
+
+    /// Looks at what changes all the time; called by the reactor's tick.
+    pub(crate) fn sample(&self) {
+        self.counters.sample_rates(self.command_stats.total_calls());
+        self.peak_bytes();
+    }
+
+    /// The most memory that was accounted for so far, as far as the ticks have seen it, in bytes.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        let now = self.database.used();
+        now.max(self.counters.peak_bytes.fetch_max(now, Ordering::Relaxed))
+    }
+
+    /// CONFIG RESETSTAT.
+    pub(crate) fn reset_counters(&self) {
+        self.counters.reset(self.database.stats());
+        self.command_stats.reset();
     }
 }
 
@@ -45,8 +67,40 @@ pub(crate) struct Facts {
     pub(crate) system: String,
     /// Forty hexadecimal digits, new at each start.
     pub(crate) run_id: String,
+    /// Where `/metrics` is: `127.0.0.1:8379`, or `off`.
+    pub(crate) http_address: String,
+    /// Memory accounted for before the first connection, in bytes.
+    pub(crate) startup_accounted_bytes: u64,
+}
+
+/// How far the server has come.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// Resident memory when the server was ready to accept, in bytes; nothing before.
+    startup_resident_bytes: OnceLock<u64>,
+    /// A signal has asked it to stop.
+    pub(crate) stopping: Arc<AtomicBool>,
+}
+
+impl State {
+    pub(crate) fn new(stopping: Arc<AtomicBool>) -> Self {
+        Self { startup_resident_bytes: OnceLock::new(), stopping }
+    }
+
+    /// From now on connections are served.
+    pub(crate) fn set_ready(&self) {
+        self.startup_resident_bytes.get_or_init(|| process::resident_bytes().unwrap_or(0));
+    }
+
+    /// Whether connections are served: not before the start is over, nor once the server was asked to stop.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.startup_resident_bytes.get().is_some() && !self.stopping.load(Ordering::Relaxed)
+    }
+
     /// Resident memory when the server was ready to accept, in bytes.
-    pub(crate) startup_resident_bytes: u64,
+    pub(crate) fn startup_resident_bytes(&self) -> u64 {
+        self.startup_resident_bytes.get().copied().unwrap_or(0)
+    }
 }
 
 /// Settings that CONFIG SET can change. Read on every connection or tick, never on every command.
@@ -166,13 +220,13 @@ impl Counter {
 pub(crate) struct Counters {
     pub(crate) connections: Counter,
     pub(crate) rejected: Counter,
-    pub(crate) commands: Counter,
-    pub(crate) error_replies: Counter,
     pub(crate) input_bytes: Counter,
     pub(crate) output_bytes: Counter,
     /// The store's counters at the last CONFIG RESETSTAT; they never fall by themselves.
     baseline: Mutex<Baseline>,
-    rate: Mutex<Rate>,
+    rates: Mutex<Rates>,
+    /// Not set back by CONFIG RESETSTAT, as in Redis.
+    peak_bytes: AtomicU64,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -184,25 +238,26 @@ struct Baseline {
     misses: u64,
 }
 
+/// What happens in a second.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct PerSecond {
+    pub(crate) commands: u64,
+    pub(crate) input_bytes: u64,
+    pub(crate) output_bytes: u64,
+}
+
 /// Sixteen samples a tick apart, as Redis smooths `instantaneous_ops_per_sec`.
 #[derive(Debug, Default)]
-struct Rate {
-    last: Option<(Instant, u64)>,
-    samples: [u64; 16],
+struct Rates {
+    last: Option<(Instant, PerSecond)>,
+    samples: [PerSecond; 16],
     next: usize,
 }
 
 impl Counters {
     /// CONFIG RESETSTAT.
     pub(crate) fn reset(&self, stats: Stats) {
-        for counter in [
-            &self.connections,
-            &self.rejected,
-            &self.commands,
-            &self.error_replies,
-            &self.input_bytes,
-            &self.output_bytes,
-        ] {
+        for counter in [&self.connections, &self.rejected, &self.input_bytes, &self.output_bytes] {
             counter.reset();
         }
         *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Baseline {
@@ -212,7 +267,7 @@ impl Counters {
             hits: stats.hits,
             misses: stats.misses,
         };
-        *self.rate.lock().unwrap_or_else(PoisonError::into_inner) = Rate::default();
+        *self.rates.lock().unwrap_or_else(PoisonError::into_inner) = Rates::default();
     }
 
     /// The store's counters since the last reset.
@@ -226,24 +281,42 @@ impl Counters {
         stats
     }
 
-    /// Takes one sample of the command rate; called by the reactor's tick.
-    pub(crate) fn sample_rate(&self) {
-        let (now, commands) = (Instant::now(), self.commands.get());
-        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((before, then)) = rate.last {
+    /// Takes one sample of what happens in a second.
+    fn sample_rates(&self, commands: u64) {
+        let now = Instant::now();
+        let totals = PerSecond {
+            commands,
+            input_bytes: self.input_bytes.get(),
+            output_bytes: self.output_bytes.get(),
+        };
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((before, then)) = rates.last {
             let micros = now.duration_since(before).as_micros().max(1);
-            let per_second = u128::from(commands.saturating_sub(then)) * 1_000_000 / micros;
-            let next = rate.next;
-            rate.samples[next] = u64::try_from(per_second).unwrap_or(u64::MAX);
-            rate.next = (next + 1) % rate.samples.len();
+            let per_second = |now: u64, then: u64| {
+                u64::try_from(u128::from(now.saturating_sub(then)) * 1_000_000 / micros).unwrap_or(u64::MAX)
+            };
+            let next = rates.next;
+            rates.samples[next] = PerSecond {
+                commands: per_second(totals.commands, then.commands),
+                input_bytes: per_second(totals.input_bytes, then.input_bytes),
+                output_bytes: per_second(totals.output_bytes, then.output_bytes),
+            };
+            rates.next = (next + 1) % rates.samples.len();
         }
-        rate.last = Some((now, commands));
+        rates.last = Some((now, totals));
     }
 
-    /// Commands a second, over the last 16 ticks.
-    pub(crate) fn operations_per_second(&self) -> u64 {
-        let rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
-        rate.samples.iter().sum::<u64>() / rate.samples.len() as u64
+    /// What happens in a second, over the last 16 ticks.
+    pub(crate) fn per_second(&self) -> PerSecond {
+        let rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mean = |of: fn(&PerSecond) -> u64| {
+            rates.samples.iter().map(of).sum::<u64>() / rates.samples.len() as u64
+        };
+        PerSecond {
+            commands: mean(|sample| sample.commands),
+            input_bytes: mean(|sample| sample.input_bytes),
+            output_bytes: mean(|sample| sample.output_bytes),
+        }
     }
 }
 

@@ -251,6 +251,12 @@ impl Database {
         self.store.cap()
     }
 
+    /// Bytes accounted for, as [`stats`](Self::stats) says among others, without looking at any shard.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.store.used()
+    }
+
     /// Gives memory that is not needed back to the system, for as long as `time`; true if there is more to do. Call it now and then, as
     /// [`expire_cycle`](Self::expire_cycle): after [`clear`](Self::clear), and after many keys have gone, memory goes back piece by piece.
     pub fn maintain(&self, time: Duration) -> bool {

@@ -8,7 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use plumbkv_resp::Request;
 
-use crate::log::{self, Level};
 use crate::session::Client;
 
 /// Seconds between two lines of the log about it: whoever tries it may try often.
@@ -36,12 +35,9 @@ pub(super) fn close(client: &mut Client) {
     if now.saturating_sub(last) >= LOG_PAUSE_SECONDS
         && LAST_LOGGED.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     {
-        log::write(
-            Level::Warning,
-            format_args!(
-                "closed a connection that spoke HTTP: a page may try to reach this server through a browser (said at \
+        tracing::warn!(
+            "closed a connection that spoke HTTP: a page may try to reach this server through a browser (said at \
                  most once in {LOG_PAUSE_SECONDS} s)"
-            ),
         );
     }
 }

@@ -17,7 +17,6 @@ use plumbkv::{Fetched, Value};
 use plumbkv_resp::{ReplyWriter, Request};
 
 use crate::client_limits::Limit;
-use crate::log::{self, Level};
 use crate::replies::{Mark, Replies};
 use crate::session::Client;
 use crate::shared::Shared;
@@ -80,11 +79,8 @@ impl Context<'_> {
         }
         self.client.closing = true;
         let (id, name, limit) = (self.client.entry.id, self.name, Limit::Output.name());
-        log::write(
-            Level::Warning,
-            format_args!(
-                "closed connection {id}: its reply to '{name}' is longer than {limit} ({longest} bytes)"
-            ),
+        tracing::warn!(
+            "closed connection {id}: its reply to '{name}' is longer than {limit} ({longest} bytes)"
         );
         Err(CommandError::reply_too_long(longest))
     }
@@ -164,7 +160,7 @@ pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, ou
         // A reply may have been half written when its command failed, MGET's for instance.
         output.go_back(start);
         ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text().as_ref());
-        shared.counters.error_replies.add(1);
+        shared.command_stats.answer_error(error.text());
     }
 }
 
@@ -195,16 +191,29 @@ fn dispatch(
             http::close(client);
             return Ok(());
         }
+        shared.command_stats.reject(&client.tally, spec.id);
         return Err(CommandError::wrong_arity(spec.name));
     }
     if !client.authenticated && !spec.has(flag::NO_AUTH) {
+        shared.command_stats.reject(&client.tally, spec.id);
         return Err(CommandError::NO_AUTH);
     }
-    client.entry.record_command(spec.id);
-    let command = Command::parse(spec, Arguments::new(request, words_read))?;
-    let start = output.mark();
+    if client.tally.call(&shared.command_stats, spec.id) {
+        client.entry.record_command(spec.id);
+    }
+    let words = Arguments::new(request, words_read);
     let mut context = Context { shared, client, output, name: spec.name };
-    command.execute(&mut context)?;
+    let result = perform(spec, words, &mut context);
+    if result.is_err() {
+        shared.command_stats.fail(&context.client.tally, spec.id);
+    }
+    result
+}
+
+#[inline]
+fn perform(spec: &'static Spec, words: Arguments<'_>, context: &mut Context<'_>) -> Result<(), CommandError> {
+    let start = context.output.mark();
+    Command::parse(spec, words)?.execute(context)?;
     context.check_length(start)
 }
 

@@ -198,6 +198,9 @@ commands! {
     Scan "scan" -2 [READONLY] (0 0 0) Generic "2.8.0" "O(1) a call, O(N) a whole iteration." "Answers some keys and the cursor to go on from.";
 }
 
+/// Rows of the table.
+pub(crate) const COUNT: usize = NAMES.len();
+
 /// The row of `id`.
 pub(crate) fn spec(id: Id) -> &'static Spec {
     &SPECS[id as usize]

@@ -274,7 +274,7 @@ impl Connection {
 
     fn complain(&self, shared: &Shared, replies: &mut Replies, text: &str) {
         ReplyWriter::new(&mut replies.bytes, self.session.version()).error(text);
-        shared.counters.error_replies.add(1);
+        shared.command_stats.answer_error(text.as_bytes());
     }
 
     fn conclude(&mut self, shared: &Shared, pool: &mut Pool, next: Next) {

@@ -23,7 +23,6 @@ use super::pending::send_replies;
 use super::turn::Turn;
 use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
 use crate::listener::Listener;
-use crate::log::{self, Level};
 use crate::session::Session;
 use crate::shared::Shared;
 
@@ -99,13 +98,10 @@ impl Epoll {
                 Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => continue,
                 Err(error) => {
                     let message = io::Error::from(error);
-                    log::write(
-                        Level::Warning,
-                        format_args!(
-                            "cannot accept a connection: {message}; trying again in {} ms (raise `ulimit -n` or \
+                    tracing::warn!(
+                        "cannot accept a connection: {message}; trying again in {} ms (raise `ulimit -n` or \
                              lower --maxclients)",
-                            TICK.as_millis()
-                        ),
+                        TICK.as_millis()
                     );
                     return self.pause_accepting();
                 }
@@ -124,7 +120,7 @@ impl Epoll {
             };
             let (peer, local) = listener.names(&socket, peer);
             if let Err(error) = self.admit(shared, socket, (peer, local), counted) {
-                log::write(Level::Warning, format_args!("cannot watch a new connection: {error}"));
+                tracing::warn!("cannot watch a new connection: {error}");
             }
         }
     }
@@ -136,7 +132,7 @@ impl Epoll {
         (peer, local): (String, String),
         counted: u64,
     ) -> io::Result<()> {
-        log::write(Level::Debug, format_args!("{peer} connected"));
+        tracing::debug!("{peer} connected");
         let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
         let connection = Connection::new(Session::new(shared, entry), counted);
         let interest = EventFlags::IN;
@@ -204,7 +200,7 @@ impl Epoll {
         }
         peer.connection.report(shared);
         if let Err(error) = peer.watch(shared, &self.poll, index) {
-            log::write(Level::Warning, format_args!("cannot watch a connection: {error}"));
+            tracing::warn!("cannot watch a connection: {error}");
             return self.forget(shared, index);
         }
         // What waits for the socket goes on when that has room.
@@ -230,7 +226,7 @@ impl Epoll {
         for (index, listener) in self.listeners.iter().enumerate() {
             let data = EventData::new_u64(LISTENERS + index as u64);
             if let Err(error) = epoll::modify(&self.poll, &listener.socket, data, interest) {
-                log::write(Level::Error, format_args!("cannot watch {}: {error}", listener.address));
+                tracing::error!("cannot watch {}: {error}", listener.address);
             }
         }
     }
@@ -238,7 +234,7 @@ impl Epoll {
     fn tick(&mut self, shared: &Shared) {
         shared.database.expire_cycle(EXPIRY_BUDGET);
         shared.database.maintain(MAINTENANCE_BUDGET);
-        shared.counters.sample_rate();
+        shared.sample();
         if self.accept_paused {
             self.accept_paused = false;
             self.watch_listeners(EventFlags::IN);
@@ -254,7 +250,7 @@ impl Epoll {
         for index in 0..self.peers.slots.len() {
             let Some(peer) = self.peers.get(index) else { continue };
             if let Some(reason) = peer.connection.overdue(shared) {
-                log::write(Level::Debug, format_args!("closed a connection that {reason}"));
+                tracing::debug!("closed a connection that {reason}");
                 self.forget(shared, index);
             }
         }
@@ -343,8 +339,7 @@ impl Reactor for Epoll {
             if let Some(end) = drain_until {
                 let left = self.peers.len();
                 if left > 0 && now >= end {
-                    let message = format_args!("{left} connections closed before their replies were taken");
-                    log::write(Level::Warning, message);
+                    tracing::warn!("{left} connections closed before their replies were taken");
                 }
                 if left == 0 || now >= end {
                     return Ok(());

@@ -10,7 +10,6 @@ use rustix::net::{RecvFlags, recv};
 
 use super::connection::Connection;
 use super::turn::Turn;
-use crate::log::{self, Level};
 use crate::shared::Shared;
 
 /// One connection and its socket.
@@ -83,11 +82,8 @@ impl Peer {
 
 /// Says why a connection is closed.
 pub(super) fn no_memory() {
-    log::write(
-        Level::Warning,
-        format_args!(
-            "closed a connection: no memory for its replies under the cap (raise maxmemory, or let keys be evicted)"
-        ),
+    tracing::warn!(
+        "closed a connection: no memory for its replies under the cap (raise maxmemory, or let keys be evicted)"
     );
 }
 

@@ -12,6 +12,8 @@ mod commands;
 mod connections;
 mod differential;
 mod expiry;
+mod http;
+mod log;
 mod memory;
 mod process;
 mod protocol;

@@ -4,7 +4,7 @@ use crate::client::{noise, request_of};
 use crate::server::Server;
 
 /// Resident bytes of a process, from the kernel.
-fn rss(pid: i32) -> u64 {
+pub(crate) fn rss(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024

@@ -20,6 +20,7 @@ pub(crate) struct Server {
 }
 
 /// `plumbkv` with these arguments and none of the caller's settings but the back end, which `TEST_IO` chooses: the same tests hold for each.
+/// Without HTTP: the tests run side by side, and its port is one.
 pub(crate) fn plumbkv(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumbkv"));
     for (name, _) in std::env::vars_os() {
@@ -28,6 +29,7 @@ pub(crate) fn plumbkv(args: &[&str]) -> Command {
         }
     }
     command.args(args).stdin(Stdio::null());
+    command.env("PLUMBKV_HTTP", "off");
     if let Ok(io) = std::env::var("TEST_IO") {
         command.env("PLUMBKV_IO", io);
     }

@@ -150,6 +150,10 @@ impl Store {
         self.common.budget.cap()
     }
 
+    pub(crate) fn used(&self) -> u64 {
+        self.common.budget.used()
+    }
+
     pub(crate) fn set_cap(&self, cap_bytes: u64) -> Result<()> {
         check_cap(cap_bytes)?;
         self.common.budget.set_cap(cap_bytes);

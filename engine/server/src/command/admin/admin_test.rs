@@ -96,7 +96,7 @@ fn info_counts_what_happened() {
         "connected_clients:1",
         "maxmemory:67108864",
         "maxmemory_policy:allkeys-lru",
-        "total_commands_processed:4",
+        "total_commands_processed:3",
         "keyspace_hits:1",
         "keyspace_misses:1",
         "total_error_replies:1",
@@ -112,6 +112,60 @@ fn info_counts_what_happened() {
     client.check("info nosuch", "$0\r\n\r\n");
     client.ask("hello 3");
     assert!(client.ask("info server").starts_with('='), "verbatim text in RESP3");
+}
+
+#[test]
+fn info_has_the_fields_that_watchers_look_for() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.ask("set a 1 ex 100");
+    client.ask("set b 1 ex 300");
+    let info = client.ask("info everything");
+    let field = |name: &str| {
+        let found = info.split("\r\n").find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        found.unwrap_or_else(|| panic!("no {name} in {info}")).to_owned()
+    };
+    let number = |name: &str| field(name).parse::<u64>().unwrap();
+    let used = number("used_memory");
+    assert_eq!(number("used_memory_dataset") + number("used_memory_overhead"), used);
+    assert!(number("used_memory_peak") >= used && used > number("used_memory_startup"));
+    assert!(number("total_system_memory") > 1 << 24);
+    assert!(number("used_memory_rss") > 1 << 20);
+    assert!(field("mem_fragmentation_ratio").parse::<f64>().unwrap() > 0.0);
+    assert!(field("used_memory_dataset_perc").ends_with('%'));
+    for name in
+        ["client_recent_max_input_buffer", "client_recent_max_output_buffer", "loading", "aof_enabled"]
+    {
+        assert_eq!(number(name), 0, "{name}");
+    }
+    assert_eq!(field("hz"), "10");
+    let keyspace = field("db0");
+    let ttl: u64 = keyspace.strip_prefix("keys=2,expires=2,avg_ttl=").unwrap().parse().unwrap();
+    assert!((199_000..=200_000).contains(&ttl), "{ttl}");
+}
+
+#[test]
+fn commands_and_errors_are_counted_by_name() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.send(b"set a x\r\nget a\r\nget a\r\nget\r\nincr a\r\nclient id\r\nnonsense\r\nset a y ex 0\r\n");
+    let info = client.ask("info commandstats");
+    for line in [
+        "cmdstat_set:calls=2,rejected_calls=0,failed_calls=1",
+        "cmdstat_get:calls=2,rejected_calls=1,failed_calls=0",
+        "cmdstat_incr:calls=1,rejected_calls=0,failed_calls=1",
+        "cmdstat_client|id:calls=1,rejected_calls=0,failed_calls=0",
+    ] {
+        assert!(info.contains(&format!("{line}\r\n")), "{line} in {info}");
+    }
+    assert!(!info.contains("cmdstat_mget") && !info.contains("cmdstat_info"), "{info}");
+    assert!(client.ask("info errorstats").ends_with("# Errorstats\r\nerrorstat_ERR:count=4\r\n\r\n"));
+    assert!(client.ask("info").contains("# Errorstats") && !client.ask("info").contains("# Commandstats"));
+    assert!(client.ask("info stats").contains("total_error_replies:4\r\n"));
+    client.ask("config resetstat");
+    assert!(client.ask("info errorstats").ends_with("# Errorstats\r\n\r\n"));
+    let info = client.ask("info commandstats");
+    assert!(info.contains("cmdstat_config|resetstat:calls=1,") && !info.contains("cmdstat_get"), "{info}");
 }
 
 #[test]

@@ -1,33 +1,47 @@
 //! What does INFO say? Redis's field names, and only fields that are true of this server.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+use std::path::Path;
+
+use plumbkv::Lifetime;
 
 use super::config::show_cap;
-use crate::allocator;
 use crate::command::args::{Arguments, is};
-use crate::process;
+use crate::reactor::TICK;
 use crate::shared::Shared;
+use crate::tally::Calls;
+use crate::{allocator, limits, process};
 
 type Section = fn(&Shared, &mut String);
 
-const SECTIONS: [(&str, Section); 8] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("Server", server),
     ("Clients", clients),
     ("Memory", memory),
+    ("Persistence", persistence),
     ("Stats", stats),
     ("Replication", replication),
     ("CPU", cpu),
+    (COMMAND_STATS, command_stats),
+    ("Errorstats", error_stats),
     ("Cluster", cluster),
     ("Keyspace", keyspace),
 ];
 
+/// The one section that INFO alone leaves out, as in Redis.
+const COMMAND_STATS: &str = "Commandstats";
+
+/// Keys looked at for `avg_ttl`.
+const TTL_SAMPLES: usize = 64;
+
 /// The text of INFO for the named sections, or of all when none is named.
 pub(crate) fn compose(shared: &Shared, wanted: Arguments<'_>) -> String {
-    let everything = wanted.len() == 0
-        || wanted.into_iter().any(|name| ["all", "default", "everything"].iter().any(|all| is(name, all)));
+    let is_named = |names: &[&str]| wanted.into_iter().any(|word| names.iter().any(|name| is(word, name)));
+    let everything = is_named(&["all", "everything"]);
+    let default = wanted.len() == 0 || is_named(&["default"]);
     let mut text = String::new();
     for (name, write) in SECTIONS {
-        if everything || wanted.into_iter().any(|word| is(word, name)) {
+        if everything || (default && name != COMMAND_STATS) || is_named(&[name]) {
             if !text.is_empty() {
                 text.push_str("\r\n");
             }
@@ -38,7 +52,7 @@ pub(crate) fn compose(shared: &Shared, wanted: Arguments<'_>) -> String {
     text
 }
 
-fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
+fn line(text: &mut String, content: fmt::Arguments<'_>) {
     // Writing to a String cannot fail.
     let _ = text.write_fmt(content);
     text.push_str("\r\n");
@@ -68,48 +82,79 @@ fn server(shared: &Shared, text: &mut String) {
     field!(text, "server_time_usec", process::unix_time_us());
     field!(text, "uptime_in_seconds", uptime);
     field!(text, "uptime_in_days", uptime / 86_400);
+    field!(text, "hz", 1000 / TICK.as_millis());
     field!(text, "executable", facts.executable);
     field!(text, "config_file", facts.config_file);
+    field!(text, "http_address", facts.http_address);
 }
 
 fn clients(shared: &Shared, text: &mut String) {
     field!(text, "connected_clients", shared.clients.count());
     field!(text, "maxclients", shared.settings.max_clients());
+    let (input, output) = shared.clients.longest_buffers();
+    field!(text, "client_recent_max_input_buffer", input);
+    field!(text, "client_recent_max_output_buffer", output);
     field!(text, "blocked_clients", 0);
 }
 
 fn memory(shared: &Shared, text: &mut String) {
     let stats = shared.database.stats();
     let resident = process::resident_bytes().unwrap_or(0);
-    field!(text, "used_memory", stats.accounted_bytes);
-    field!(text, "used_memory_human", human(stats.accounted_bytes));
+    let used = stats.accounted_bytes;
+    let (peak, startup) = (shared.peak_bytes(), shared.facts.startup_accounted_bytes);
+    let data = used.saturating_sub(startup).max(1);
+    let system = limits::physical_bytes(Path::new("/")).unwrap_or(0);
+    field!(text, "used_memory", used);
+    field!(text, "used_memory_human", human(used));
     field!(text, "used_memory_rss", resident);
     field!(text, "used_memory_rss_human", human(resident));
-    field!(text, "used_memory_startup_rss", shared.facts.startup_resident_bytes);
+    field!(text, "used_memory_peak", peak);
+    field!(text, "used_memory_peak_human", human(peak));
+    field!(text, "used_memory_peak_perc", Percent(used, peak));
+    field!(text, "used_memory_overhead", used.saturating_sub(stats.entry_bytes));
+    field!(text, "used_memory_startup", startup);
+    field!(text, "used_memory_startup_rss", shared.state.startup_resident_bytes());
+    field!(text, "used_memory_dataset", stats.entry_bytes);
+    field!(text, "used_memory_dataset_perc", Percent(stats.entry_bytes.min(data), data));
+    field!(text, "total_system_memory", system);
+    field!(text, "total_system_memory_human", human(system));
     let cap = show_cap(stats.cap_bytes);
     field!(text, "maxmemory", cap);
     field!(text, "maxmemory_human", human(cap));
     field!(text, "maxmemory_policy", stats.policy);
     field!(text, "maxmemory_shards", stats.shards);
+    field!(text, "mem_fragmentation_ratio", format_args!("{:.2}", resident as f64 / used.max(1) as f64));
+    field!(text, "mem_fragmentation_bytes", resident as i64 - used as i64);
     field!(text, "mem_clients_normal", shared.client_memory.used(&shared.database));
     field!(text, "mem_allocator", allocator::name());
 }
 
+fn persistence(_: &Shared, text: &mut String) {
+    // Nothing is loaded and nothing is saved.
+    field!(text, "loading", 0);
+    field!(text, "rdb_bgsave_in_progress", 0);
+    field!(text, "aof_enabled", 0);
+    field!(text, "aof_rewrite_in_progress", 0);
+}
+
 fn stats(shared: &Shared, text: &mut String) {
     let counters = &shared.counters;
+    let rates = counters.per_second();
     let stats = counters.since_reset(shared.database.stats());
     field!(text, "total_connections_received", counters.connections.get());
-    field!(text, "total_commands_processed", counters.commands.get());
-    field!(text, "instantaneous_ops_per_sec", counters.operations_per_second());
+    field!(text, "total_commands_processed", shared.command_stats.total_calls());
+    field!(text, "instantaneous_ops_per_sec", rates.commands);
     field!(text, "total_net_input_bytes", counters.input_bytes.get());
     field!(text, "total_net_output_bytes", counters.output_bytes.get());
+    field!(text, "instantaneous_input_kbps", Kilobytes(rates.input_bytes));
+    field!(text, "instantaneous_output_kbps", Kilobytes(rates.output_bytes));
     field!(text, "rejected_connections", counters.rejected.get());
     field!(text, "expired_keys", stats.expired);
     field!(text, "evicted_keys", stats.evicted);
     field!(text, "refused_writes", stats.refused);
     field!(text, "keyspace_hits", stats.hits);
     field!(text, "keyspace_misses", stats.misses);
-    field!(text, "total_error_replies", counters.error_replies.get());
+    field!(text, "total_error_replies", shared.command_stats.error_replies());
 }
 
 fn replication(_: &Shared, text: &mut String) {
@@ -121,6 +166,27 @@ fn cpu(_: &Shared, text: &mut String) {
     let (user, system) = process::cpu_seconds().unwrap_or((0.0, 0.0));
     field!(text, "used_cpu_sys", format_args!("{system:.6}"));
     field!(text, "used_cpu_user", format_args!("{user:.6}"));
+    let (user, system) = process::main_thread_cpu_seconds().unwrap_or((0.0, 0.0));
+    field!(text, "used_cpu_sys_main_thread", format_args!("{system:.6}"));
+    field!(text, "used_cpu_user_main_thread", format_args!("{user:.6}"));
+}
+
+/// Without `usec`: the clock would have to be read for every command.
+fn command_stats(shared: &Shared, text: &mut String) {
+    for (spec, calls) in shared.command_stats.commands() {
+        let Calls { calls, rejected, failed } = calls;
+        let name = spec.name;
+        line(
+            text,
+            format_args!("cmdstat_{name}:calls={calls},rejected_calls={rejected},failed_calls={failed}"),
+        );
+    }
+}
+
+fn error_stats(shared: &Shared, text: &mut String) {
+    for (code, count) in shared.command_stats.error_codes() {
+        line(text, format_args!("errorstat_{code}:count={count}"));
+    }
 }
 
 fn cluster(_: &Shared, text: &mut String) {
@@ -130,7 +196,46 @@ fn cluster(_: &Shared, text: &mut String) {
 fn keyspace(shared: &Shared, text: &mut String) {
     let stats = shared.database.stats();
     if stats.keys > 0 {
-        line(text, format_args!("db0:keys={},expires={},avg_ttl=0", stats.keys, stats.keys_with_expiry));
+        let (keys, expires) = (stats.keys, stats.keys_with_expiry);
+        let ttl_ms = if expires > 0 { mean_ttl_ms(shared) } else { 0 };
+        line(text, format_args!("db0:keys={keys},expires={expires},avg_ttl={ttl_ms}"));
+    }
+}
+
+/// The mean time that some keys still have, in milliseconds: an estimate, as Redis's is. 0 where none of them ends.
+fn mean_ttl_ms(shared: &Shared) -> u64 {
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    // A cursor that no call has returned starts somewhere; the second look is for a start near the end.
+    for cursor in [fastrand::u64(..), 0] {
+        if keys.len() < TTL_SAMPLES {
+            let wanted = TTL_SAMPLES - keys.len();
+            let _ = shared.database.scan(cursor, wanted, &mut |key| keys.push(key.to_vec()));
+        }
+    }
+    let now_ms = shared.clock_ms();
+    let left = keys.iter().filter_map(|key| match shared.database.expiry(key) {
+        Ok(Lifetime::Until(end_ms)) => Some(end_ms.saturating_sub(now_ms)),
+        _ => None,
+    });
+    let left: Vec<u64> = left.collect();
+    left.iter().sum::<u64>().checked_div(left.len() as u64).unwrap_or(0)
+}
+
+/// A share of a whole as Redis prints it: `12.34%`.
+struct Percent(u64, u64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:.2}%", self.0 as f64 * 100.0 / self.1.max(1) as f64)
+    }
+}
+
+/// Bytes as thousands of bytes: `1.02`.
+struct Kilobytes(u64);
+
+impl fmt::Display for Kilobytes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:.2}", self.0 as f64 / 1024.0)
     }
 }
 

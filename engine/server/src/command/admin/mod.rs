@@ -74,7 +74,7 @@ impl<'a> Command<'a> {
             Self::ConfigGet { patterns } => config::get(context, patterns),
             Self::ConfigSet { pairs } => config::set(context, pairs),
             Self::ConfigResetStat => {
-                context.shared.counters.reset(database.stats());
+                context.shared.reset_counters();
                 context.ok()
             }
             Self::Info { sections } => {

@@ -33,7 +33,6 @@ use super::pool::Pool;
 use super::turn::{Part, Turn};
 use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
 use crate::listener::Listener;
-use crate::log::{self, Level};
 use crate::replies::Replies;
 use crate::session::Session;
 use crate::shared::Shared;
@@ -160,10 +159,7 @@ impl Uring {
             let message = io::Error::from_raw_os_error(-result);
             let wait = TICK.as_millis();
             let advice = "raise `ulimit -n` or lower --maxclients";
-            log::write(
-                Level::Warning,
-                format_args!("cannot accept a connection: {message}; trying again in {wait} ms ({advice})"),
-            );
+            tracing::warn!("cannot accept a connection: {message}; trying again in {wait} ms ({advice})");
             // The next tick arms it again.
             return Ok(());
         }
@@ -185,7 +181,7 @@ impl Uring {
         };
         let Some(accepting) = self.listeners.get(index) else { return Ok(()) };
         let (peer, local) = accepting.listener.names(&socket, peer);
-        log::write(Level::Debug, format_args!("{peer} connected"));
+        tracing::debug!("{peer} connected");
         let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
         let connection = Connection::new(Session::new(shared, entry), counted);
         let slot = self.peers.insert(Peer::new(socket, connection));
@@ -414,7 +410,7 @@ impl Uring {
     fn tick(&mut self, shared: &Shared) -> io::Result<()> {
         shared.database.expire_cycle(EXPIRY_BUDGET);
         shared.database.maintain(MAINTENANCE_BUDGET);
-        shared.counters.sample_rate();
+        shared.sample();
         if !self.draining {
             self.arm_accepts()?;
         }
@@ -430,7 +426,7 @@ impl Uring {
         for slot in 0..self.peers.slots.len() {
             let Some(peer) = self.peers.get(slot) else { continue };
             if let Some(reason) = peer.connection.overdue(shared) {
-                log::write(Level::Debug, format_args!("closed a connection that {reason}"));
+                tracing::debug!("closed a connection that {reason}");
                 peer.ending = true;
                 self.end(shared, slot)?;
             }
@@ -557,8 +553,7 @@ impl Reactor for Uring {
                 let left =
                     self.peers.len() + self.listeners.iter().filter(|accepting| accepting.is_armed).count();
                 if left > 0 && now >= end {
-                    let message = format_args!("{left} connections closed before their replies were taken");
-                    log::write(Level::Warning, message);
+                    tracing::warn!("{left} connections closed before their replies were taken");
                 }
                 if left == 0 || now >= end {
                     return Ok(());
