@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use plumbkv::Policy;
 
@@ -50,6 +51,8 @@ settings! {
     "pattern-cost-limit" "COUNT" false "Steps that the patterns of one command may take beyond plain matching [default: 10000000]";
     "auth-timeout" "SECONDS" false "Close connections that have not given the password within so long; 0 never does [default: 60]";
     "io" "auto|epoll|uring" false "How bytes are moved: io_uring needs Linux 6.1 and no seccomp profile that forbids it [default: epoll]";
+    "io-threads" "COUNT|auto" false "Threads that serve connections, 1 to 64 [default: auto, half of the CPUs that this process may use, 8 at most]";
+    "busy-poll" "MICROSECONDS" false "How long a thread without work asks for some before it sleeps: less waiting for one connection, at the price of a CPU [default: 0]";
     "http" "HOST:PORT|off" false "HTTP address of /metrics, /healthz and /readyz; port 0 takes a free one [default: 127.0.0.1:8379, or none where that is taken]";
     "log-level" "LEVEL" false "error, warning, info or debug [default: info]";
     "log-format" "text|json" false "Log lines for people, or a JSON object each [default: text]";
@@ -70,6 +73,9 @@ pub(crate) struct Config {
     pub(crate) timeout_seconds: u64,
     pub(crate) limits: Values,
     pub(crate) io: Io,
+    /// `None`: choose by the CPUs that there are.
+    pub(crate) io_threads: Option<usize>,
+    pub(crate) busy_poll: Duration,
     pub(crate) http: Http,
     pub(crate) log_level: Level,
     pub(crate) log_format: Format,
@@ -201,6 +207,10 @@ impl Layers {
             timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,
             limits: self.limits()?,
             io: self.one("io", Io::Epoll, str::parse)?,
+            io_threads: self.one("io-threads", None, io_threads)?,
+            busy_poll: self.one("busy-poll", Duration::ZERO, |value| {
+                whole(value, 0, 1_000_000).map(Duration::from_micros)
+            })?,
             http: self.one("http", Http::Default, http)?,
             log_level: self.one("log-level", Level::Info, str::parse)?,
             log_format: self.one("log-format", Format::Text, str::parse)?,
@@ -217,6 +227,13 @@ fn memory_limit(text: &str) -> Result<Option<u64>, String> {
 
 fn http(text: &str) -> Result<Http, String> {
     if text == "off" { Ok(Http::Off) } else { parse_address(text).map(Http::At) }
+}
+
+fn io_threads(text: &str) -> Result<Option<usize>, String> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    whole(text, 1, 64).map(|count| Some(count as usize)).map_err(|reason| format!("{reason}, or auto"))
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

@@ -1,8 +1,11 @@
 //! How does a server come to life? From settings to a running reactor, in the order in which things can fail.
 
+use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use plumbkv::{Clock, Database, Options};
@@ -17,7 +20,7 @@ use crate::limits;
 use crate::listener::Listener;
 use crate::log;
 use crate::process;
-use crate::reactor;
+use crate::reactor::{self, Io, Placement, Share};
 use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::shutdown;
 use crate::tally::CommandStats;
@@ -30,6 +33,7 @@ const OWN_DESCRIPTORS: u64 = 48;
 /// Serves until SIGTERM or SIGINT.
 pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let started = Instant::now();
+    warm::settle_allocator();
     log::start(config.log_level, config.log_format);
     let (stop, stopping) = shutdown::stop_signal().context("cannot catch SIGTERM and SIGINT")?;
     let listeners = listen(&config)?;
@@ -47,10 +51,18 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
 
     let addresses: Vec<String> = listeners.iter().map(|listener| listener.address.clone()).collect();
     let tcp: Vec<_> = listeners.iter().filter_map(Listener::tcp_address).collect();
+    let threads = config.io_threads.unwrap_or_else(default_io_threads);
+    let mut shares =
+        shares(threads, listeners, stop, config.busy_poll).context("cannot set up input and output")?;
+    let first = shares.remove(0);
     let (mut reactor, io_backend, why_not) =
-        reactor::open(config.io, listeners, stop).context("cannot set up input and output")?;
+        reactor::open(config.io, first).context("cannot set up input and output")?;
     let why_not = why_not.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    tracing::info!("input and output by {io_backend}, 1 thread{why_not}");
+    let plural = if threads == 1 { "" } else { "s" };
+    tracing::info!("input and output by {io_backend}, {threads} thread{plural}{why_not}");
+    // What the probe has found holds for all of them.
+    let io = if io_backend == "epoll" { Io::Epoll } else { Io::Uring };
+    let others = Others::start(io, shares).context("cannot start the I/O threads")?;
     let http_address = http.as_ref().and_then(Listener::tcp_address);
     warm::warm();
     let shared = Arc::new(Shared {
@@ -72,6 +84,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         facts: Facts {
             started,
             io_backend,
+            io_threads: threads,
             tcp_port: tcp.first().map_or(0, std::net::SocketAddr::port),
             addresses: tcp.iter().map(ToString::to_string).collect(),
             unix_socket: config.unix_socket.map(|path| path.display().to_string()),
@@ -87,12 +100,82 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         http::start(listener, Arc::clone(&shared)).context("cannot serve HTTP")?;
         tracing::info!("metrics at http://{address}/metrics");
     }
+    others.serve(&shared);
     shared.state.set_ready();
     // The one line that programs wait for; its form is part of the interface, whatever the log level.
     log::line(format_args!("plumbkv ready: resp {}", addresses.join(", ")));
     reactor.run(&shared).context("the event loop ended")?;
+    others.join();
     tracing::info!("stopped after {} s", started.elapsed().as_secs());
     Ok(())
+}
+
+/// Half of the CPUs that this process may use: the kernel's work for the sockets, and the clients on this machine, need some, too.
+fn default_io_threads() -> usize {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (cpus / 2).clamp(1, 8)
+}
+
+/// What each I/O thread is given.
+fn shares(
+    threads: usize,
+    listeners: Vec<Listener>,
+    stop: UnixStream,
+    busy_poll: Duration,
+) -> io::Result<Vec<Share>> {
+    let placement = Arc::new(Placement::new(threads)?);
+    let share =
+        |own, listeners, stop| Share { own, placement: Arc::clone(&placement), listeners, stop, busy_poll };
+    let others: Vec<Share> =
+        (1..threads).map(|own| Ok(share(own, Vec::new(), stop.try_clone()?))).collect::<io::Result<_>>()?;
+    Ok(std::iter::once(share(0, listeners, stop)).chain(others).collect())
+}
+
+/// The I/O threads beside the first one.
+struct Others(Vec<(JoinHandle<()>, mpsc::Sender<Arc<Shared>>)>);
+
+impl Others {
+    /// Starts them and waits until each has set up what it needs, so that it is a part of the memory at the start.
+    fn start(io: Io, shares: Vec<Share>) -> io::Result<Self> {
+        let mut threads = Vec::with_capacity(shares.len());
+        for share in shares {
+            let (ready, is_ready) = mpsc::channel();
+            let (serve, to_serve) = mpsc::channel::<Arc<Shared>>();
+            let own = share.own;
+            let body = move || {
+                let mut reactor = match reactor::open(io, share) {
+                    Ok((reactor, ..)) => reactor,
+                    Err(error) => return drop(ready.send(Err(error))),
+                };
+                warm::warm_stack();
+                let _ = ready.send(Ok(()));
+                let Ok(shared) = to_serve.recv() else { return };
+                if let Err(error) = reactor.run(&shared) {
+                    tracing::error!("I/O thread {own} ended: {error}");
+                    // Clients that it would have served must not wait for ever.
+                    std::process::abort();
+                }
+            };
+            let thread = std::thread::Builder::new().name(format!("io-{own}")).spawn(body)?;
+            is_ready.recv().map_err(|_| io::Error::other("an I/O thread ended"))??;
+            threads.push((thread, serve));
+        }
+        Ok(Self(threads))
+    }
+
+    fn serve(&self, shared: &Arc<Shared>) {
+        for (_, serve) in &self.0 {
+            // One that has ended has said why.
+            let _ = serve.send(Arc::clone(shared));
+        }
+    }
+
+    /// Waits until they have sent their last replies.
+    fn join(self) {
+        for (thread, _) in self.0 {
+            let _ = thread.join();
+        }
+    }
 }
 
 fn listen(config: &Config) -> anyhow::Result<Vec<Listener>> {

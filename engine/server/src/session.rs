@@ -101,7 +101,7 @@ impl Session {
         output: &mut Replies,
         start: Mark,
     ) -> Progress {
-        let before = output.bytes.len();
+        let before = output.mark();
         let mut consumed = 0;
         let version = shared.settings.limits.version();
         let mut longest = self.apply_limits(shared, version);
@@ -139,7 +139,7 @@ impl Session {
             }
         };
         self.client.tally.flush(&shared.command_stats);
-        shared.counters.output_bytes.add((output.bytes.len() - before) as u64);
+        shared.counters.output_bytes.add(output.since(before) as u64);
         Progress { consumed, next }
     }
 

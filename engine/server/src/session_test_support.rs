@@ -48,6 +48,7 @@ impl Driver {
             facts: Facts {
                 started: Instant::now(),
                 io_backend: "none",
+                io_threads: 1,
                 addresses: vec!["127.0.0.1:6379".to_owned()],
                 tcp_port: 6379,
                 unix_socket: None,

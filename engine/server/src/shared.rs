@@ -56,6 +56,7 @@ pub(crate) struct Facts {
     pub(crate) started: Instant,
     /// As INFO's `io_backend` names it.
     pub(crate) io_backend: &'static str,
+    pub(crate) io_threads: usize,
     /// Addresses listened on, with the ports that were really taken.
     pub(crate) addresses: Vec<String>,
     /// Port of the first of them, 0 without any.

@@ -21,18 +21,24 @@ pub(crate) fn warm() {
         // SAFETY: the range is mapped from a file, as the kernel says, and to read ahead changes nothing in it. A kernel before 5.14 refuses.
         let _ = unsafe { madvise(range.start as *mut _, range.len(), Advice::LinuxPopulateRead) };
     }
-    keep_freed_memory();
     // Many small pieces: one large one would be a mapping of its own, and leave with it.
     let pieces: Vec<Vec<u8>> = (0..HEAP_BYTES / 4096).map(|_| vec![1; 4096 - 16]).collect();
     drop(std::hint::black_box(pieces));
+    warm_stack();
+}
+
+/// Touches the stack that commands will need on this thread.
+pub(crate) fn warm_stack() {
     std::hint::black_box([1u8; STACK_BYTES]);
 }
 
-/// Tells glibc's allocator to keep what [`warm`] frees.
-fn keep_freed_memory() {
+/// Tells glibc's allocator to keep what [`warm`] frees, and to give it to every thread: an arena for each would be memory that nobody has touched
+/// yet. To be called before any other thread runs.
+pub(crate) fn settle_allocator() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: changes a number in the allocator; no thread but this one runs yet.
+    // SAFETY: changes numbers in the allocator; no thread but this one runs yet.
     unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * HEAP_BYTES as libc::c_int);
         libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
     }

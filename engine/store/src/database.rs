@@ -65,6 +65,35 @@ impl Database {
         Ok(self.store.multi_get(keys))
     }
 
+    /// Hands the values of `keys` to `f` in their order, all as of one moment, as [`fetch`](Self::fetch) does with one. Their shards are locked
+    /// while `f` runs: it must not call the database.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn fetch_many<R>(
+        &self,
+        keys: &[&[u8]],
+        f: impl FnOnce(&mut dyn Iterator<Item = Option<Fetched<'_>>>) -> R,
+    ) -> Result<R> {
+        Ok(self.store.fetch_many(keys, f))
+    }
+
+    /// How many of `keys` are there, all as of one moment; a key that is named twice counts twice. Counts as accesses.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn count_many(&self, keys: &[&[u8]]) -> Result<usize> {
+        Ok(self.store.count_many(keys))
+    }
+
+    /// Removes `keys`, all at one moment, and returns how many of them were there.
+    ///
+    /// # Errors
+    /// None in memory mode.
+    pub fn delete_many(&self, keys: &[&[u8]]) -> Result<usize> {
+        Ok(self.store.delete_many(keys))
+    }
+
     /// Stores `value` under `key` and clears any expiry the key had.
     ///
     /// # Errors

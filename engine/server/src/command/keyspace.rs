@@ -91,17 +91,17 @@ impl<'a> Command<'a> {
         let database = &context.shared.database;
         match self {
             Self::Delete { keys } => {
-                let mut removed = 0;
-                for key in keys {
-                    removed += i64::from(database.delete(key)?);
-                }
+                let removed = match keys.len() {
+                    1 => i64::from(database.delete(first(keys))?),
+                    _ => database.delete_many(&keys.collect::<Vec<_>>())? as i64,
+                };
                 context.integer(removed)
             }
             Self::Exists { keys } => {
-                let mut found = 0;
-                for key in keys {
-                    found += i64::from(database.exists(key)?);
-                }
+                let found = match keys.len() {
+                    1 => i64::from(database.exists(first(keys))?),
+                    _ => database.count_many(&keys.collect::<Vec<_>>())? as i64,
+                };
                 context.integer(found)
             }
             Self::Type { key } => {
@@ -139,6 +139,10 @@ impl<'a> Command<'a> {
             Self::Scan { cursor, count, pattern, strings } => scan(context, cursor, count, pattern, strings),
         }
     }
+}
+
+fn first(mut keys: Arguments<'_>) -> &[u8] {
+    keys.word()
 }
 
 fn expire(

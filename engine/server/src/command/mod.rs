@@ -73,8 +73,12 @@ impl Context<'_> {
     /// Fails, and ends the conversation, when the reply that began at `start` has become longer than it may be.
     pub(crate) fn check_length(&mut self, start: Mark) -> Result<(), CommandError> {
         self.output.settle(self.shared)?;
+        self.check_bytes(self.output.since(start))
+    }
+
+    fn check_bytes(&mut self, bytes: usize) -> Result<(), CommandError> {
         let longest = self.shared.settings.limits.count(Limit::Output);
-        if self.output.since(start) <= longest {
+        if bytes <= longest {
             return Ok(());
         }
         self.client.closing = true;
@@ -83,6 +87,51 @@ impl Context<'_> {
             "closed connection {id}: its reply to '{name}' is longer than {limit} ({longest} bytes)"
         );
         Err(CommandError::reply_too_long(longest))
+    }
+
+    /// Writes an array of the values of keys, all as of one moment, with nulls for those that are not there.
+    pub(crate) fn values_of(&mut self, keys: &[&[u8]]) -> Result<(), CommandError> {
+        let start = self.output.mark();
+        loop {
+            self.reply().array(keys.len());
+            let Self { shared, client, output, .. } = self;
+            let room = output.bytes.capacity() - output.bytes.len();
+            // What is copied, and what is sent from where it lies. Under the shards' locks no room can be made: what does not fit is only
+            // added up.
+            let (copied, named) = shared.database.fetch_many(keys, |values| {
+                let (mut copied, mut named) = (0, 0);
+                for found in values {
+                    match found {
+                        Some(Fetched::Bytes(bytes)) => {
+                            copied += bytes.len() + BULK_HEAD;
+                            if copied <= room {
+                                ReplyWriter::new(&mut output.bytes, client.version).bulk(bytes);
+                            }
+                        }
+                        Some(Fetched::Value(value)) => {
+                            copied += BULK_HEAD;
+                            named += value.len();
+                            if copied <= room {
+                                output.value(value);
+                            }
+                        }
+                        None => {
+                            copied += BULK_HEAD;
+                            if copied <= room {
+                                ReplyWriter::new(&mut output.bytes, client.version).null();
+                            }
+                        }
+                    }
+                }
+                (copied, named)
+            })?;
+            if copied <= room {
+                return Ok(());
+            }
+            self.output.go_back(start);
+            self.check_bytes(copied + named)?;
+            self.output.make_room(self.shared, copied + BULK_HEAD)?;
+        }
     }
 
     /// Writes `+OK`.

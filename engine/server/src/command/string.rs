@@ -109,16 +109,7 @@ impl<'a> Command<'a> {
                 context.value_or_null(value)
             }
             Self::GetEx { key, lifetime } => get_and_expire(context, key, lifetime),
-            Self::MGet { keys } => {
-                let start = context.output.mark();
-                context.reply().array(keys.len());
-                // One thread executes every command, so that nothing can come between these reads.
-                for key in keys {
-                    context.value_of(key)?;
-                    context.check_length(start)?;
-                }
-                Ok(())
-            }
+            Self::MGet { keys } => context.values_of(&keys.collect::<Vec<_>>()),
             Self::MSet { mut pairs } => {
                 let mut list = Vec::with_capacity(pairs.len() / 2);
                 while let (Some(key), Some(value)) = (pairs.next(), pairs.next()) {

@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
@@ -17,18 +18,21 @@ use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
 use rustix::time::Timespec;
 
 use super::connection::{Connection, RECEIVE_BYTES};
+use super::patience::Patience;
 use super::peer::{Peer, hang_up, no_memory};
 use super::peers::Peers;
 use super::pending::send_replies;
+use super::placement::{Arrival, Placement};
 use super::turn::Turn;
-use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
+use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission, keep_house};
 use crate::listener::Listener;
 use crate::session::Session;
 use crate::shared::Shared;
 
-/// Event numbers: connections count from 0, listeners from here, the stop signal last.
+/// Event numbers: connections count from 0, listeners from here, the bell for arrivals and the stop signal last.
 const LISTENERS: u64 = 1 << 32;
 const STOP: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 512;
@@ -48,8 +52,11 @@ const TICKS_PER_SWEEP: u32 = 10;
 /// An epoll reactor with its sockets.
 pub(crate) struct Epoll {
     poll: OwnedFd,
+    own: usize,
+    placement: Arc<Placement>,
     listeners: Vec<Listener>,
     stop: UnixStream,
+    patience: Patience,
     peers: Peers<Peer>,
     /// Bytes just received.
     input: Vec<u8>,
@@ -63,7 +70,8 @@ pub(crate) struct Epoll {
 
 impl Epoll {
     /// Registers the listeners and the stop signal.
-    pub(crate) fn new(listeners: Vec<Listener>, stop: UnixStream) -> io::Result<Self> {
+    pub(crate) fn new(share: Share) -> io::Result<Self> {
+        let Share { own, placement, listeners, stop, busy_poll } = share;
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (index, listener) in listeners.iter().enumerate() {
             epoll::add(
@@ -74,10 +82,14 @@ impl Epoll {
             )?;
         }
         epoll::add(&poll, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
+        epoll::add(&poll, placement.bell(own), EventData::new_u64(BELL), EventFlags::IN)?;
         Ok(Self {
             poll,
+            own,
+            placement,
             listeners,
             stop,
+            patience: Patience::new(busy_poll),
             peers: Peers::default(),
             input: touched(),
             turn: Turn::new(),
@@ -119,21 +131,17 @@ impl Epoll {
                 }
             };
             let (peer, local) = listener.names(&socket, peer);
-            if let Err(error) = self.admit(shared, socket, (peer, local), counted) {
-                tracing::warn!("cannot watch a new connection: {error}");
+            tracing::debug!("{peer} connected");
+            let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
+            if let Some(arrival) = self.placement.place(self.own, Arrival { socket, entry, counted }) {
+                self.admit(shared, arrival);
             }
         }
     }
 
-    fn admit(
-        &mut self,
-        shared: &Shared,
-        socket: OwnedFd,
-        (peer, local): (String, String),
-        counted: u64,
-    ) -> io::Result<()> {
-        tracing::debug!("{peer} connected");
-        let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
+    /// Serves a connection from now on.
+    fn admit(&mut self, shared: &Shared, arrival: Arrival) {
+        let Arrival { socket, entry, counted } = arrival;
         let connection = Connection::new(Session::new(shared, entry), counted);
         let interest = EventFlags::IN;
         let index = self.peers.insert(Peer { socket, connection, interest });
@@ -141,10 +149,10 @@ impl Epoll {
             Some(peer) => epoll::add(&self.poll, &peer.socket, EventData::new_u64(index as u64), interest),
             None => Ok(()),
         };
-        if added.is_err() {
+        if let Err(error) = added {
+            tracing::warn!("cannot watch a new connection: {error}");
             self.forget(shared, index);
         }
-        Ok(added?)
     }
 
     /// Gives one connection its turn, but for its replies, which wait for [`deliver`](Self::deliver); true if something was received.
@@ -214,6 +222,7 @@ impl Epoll {
         if let Some(mut peer) = self.peers.remove(index) {
             shared.clients.remove(peer.connection.session().entry().id);
             peer.connection.release(shared, &mut self.turn.pool);
+            self.placement.left(self.own);
         }
     }
 
@@ -232,9 +241,10 @@ impl Epoll {
     }
 
     fn tick(&mut self, shared: &Shared) {
-        shared.database.expire_cycle(EXPIRY_BUDGET);
-        shared.database.maintain(MAINTENANCE_BUDGET);
-        shared.sample();
+        self.patience.tick();
+        if self.own == 0 {
+            keep_house(shared);
+        }
         if self.accept_paused {
             self.accept_paused = false;
             self.watch_listeners(EventFlags::IN);
@@ -276,7 +286,21 @@ impl Epoll {
         }
     }
 
-    fn wait(&self, events: &mut Vec<epoll::Event>, timeout: Duration) -> io::Result<()> {
+    /// Waits for events, for as long as `timeout`.
+    fn wait(&mut self, events: &mut Vec<epoll::Event>, timeout: Duration) -> io::Result<()> {
+        let mut was_busy = !events.is_empty();
+        let until = Instant::now();
+        while !timeout.is_zero() && self.patience.asks_again(was_busy) {
+            self.take_events(events, Duration::ZERO)?;
+            if !events.is_empty() || until.elapsed() >= timeout {
+                return Ok(());
+            }
+            was_busy = false;
+        }
+        self.take_events(events, timeout)
+    }
+
+    fn take_events(&self, events: &mut Vec<epoll::Event>, timeout: Duration) -> io::Result<()> {
         events.clear();
         let timeout =
             Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
@@ -311,6 +335,11 @@ impl Reactor for Epoll {
             for event in &events {
                 match event.data.u64() {
                     STOP => stop = true,
+                    BELL => {
+                        for arrival in self.placement.arrivals(self.own) {
+                            self.admit(shared, arrival);
+                        }
+                    }
                     number if number >= LISTENERS => self.accept(shared, (number - LISTENERS) as usize),
                     number => {
                         self.serve(shared, number as usize);

@@ -7,19 +7,23 @@
 pub(crate) mod admission;
 pub(crate) mod connection;
 pub(crate) mod epoll;
+mod patience;
 mod peer;
 mod peers;
 mod pending;
+mod placement;
 mod pool;
 mod turn;
 pub(crate) mod uring;
 
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::listener::Listener;
 use crate::shared::Shared;
+pub(crate) use placement::Placement;
 
 /// Something that serves connections until it is told to stop.
 pub(crate) trait Reactor {
@@ -49,36 +53,48 @@ impl std::str::FromStr for Io {
     }
 }
 
-/// Sets up the reactor that is wanted, and says what it is called, and, where `auto` could not have io_uring, why not.
-pub(crate) fn open(
-    io: Io,
-    listeners: Vec<Listener>,
-    stop: UnixStream,
-) -> io::Result<(Box<dyn Reactor>, &'static str, Option<String>)> {
+/// What one I/O thread is given.
+pub(crate) struct Share {
+    /// Its number; the first one, 0, accepts for all and keeps house.
+    pub(crate) own: usize,
+    pub(crate) placement: Arc<Placement>,
+    /// Of the first thread.
+    pub(crate) listeners: Vec<Listener>,
+    /// Readable when the server is to stop; nobody reads it.
+    pub(crate) stop: UnixStream,
+    /// How long a thread without work asks for some before it sleeps.
+    pub(crate) busy_poll: Duration,
+}
+
+/// Sets up the reactor that is wanted, and says what it is called, and, where `auto` could not have io_uring, why not. To be called on
+/// the thread that runs it.
+pub(crate) fn open(io: Io, share: Share) -> io::Result<(Box<dyn Reactor>, &'static str, Option<String>)> {
     let ring = match io {
-        Io::Epoll => None,
-        Io::Uring => Some(uring::Ring::new()?),
-        Io::Auto => match uring::Ring::new() {
-            Ok(ring) => Some(ring),
-            Err(error) => {
-                return Ok((Box::new(epoll::Epoll::new(listeners, stop)?), "epoll", Some(error.to_string())));
-            }
-        },
+        Io::Epoll => Err(None),
+        Io::Uring => Ok(uring::Ring::new()?),
+        Io::Auto => uring::Ring::new().map_err(|error| Some(error.to_string())),
     };
     Ok(match ring {
-        Some(ring) => (Box::new(uring::Uring::new(ring, listeners, stop)), "io_uring", None),
-        None => (Box::new(epoll::Epoll::new(listeners, stop)?), "epoll", None),
+        Ok(ring) => (Box::new(uring::Uring::new(ring, share)), "io_uring", None),
+        Err(why) => (Box::new(epoll::Epoll::new(share)?), "epoll", why),
     })
+}
+
+/// What is to be done every tick, by one thread for all: the end of keys, memory that goes back, the rate of commands.
+fn keep_house(shared: &Shared) {
+    shared.database.expire_cycle(EXPIRY_BUDGET);
+    shared.database.maintain(MAINTENANCE_BUDGET);
+    shared.sample();
 }
 
 /// Time between two rounds of active expiry and other housekeeping.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// What active expiry may take of each tick: under heavy expiry a quarter of it, as in Redis.
-pub(crate) const EXPIRY_BUDGET: Duration = Duration::from_millis(25);
+const EXPIRY_BUDGET: Duration = Duration::from_millis(25);
 
 /// What giving memory back may take of each tick.
-pub(crate) const MAINTENANCE_BUDGET: Duration = Duration::from_millis(1);
+const MAINTENANCE_BUDGET: Duration = Duration::from_millis(1);
 
 /// How long replies may take to leave after the stop signal.
 pub(crate) const DRAIN_LIMIT: Duration = Duration::from_secs(5);

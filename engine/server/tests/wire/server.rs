@@ -33,6 +33,9 @@ pub(crate) fn plumbkv(args: &[&str]) -> Command {
     if let Ok(io) = std::env::var("TEST_IO") {
         command.env("PLUMBKV_IO", io);
     }
+    if let Ok(threads) = std::env::var("TEST_IO_THREADS") {
+        command.env("PLUMBKV_IO_THREADS", threads);
+    }
     command
 }
 

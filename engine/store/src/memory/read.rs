@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::shard::Shard;
-use super::store::{Location, Store};
+use super::store::{Location, Locked, Store};
 use super::table::Table;
 use super::value::{Fetched, Value};
 
@@ -47,22 +47,67 @@ impl Store {
         shard.table.held(at).map(|held| f(held.value()))
     }
 
-    pub(crate) fn multi_get(&self, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
+    pub(crate) fn multi_get(self: &Arc<Self>, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
+        let copy = |found: Fetched<'_>| match found {
+            Fetched::Bytes(bytes) => bytes.to_vec(),
+            Fetched::Value(value) => value.into_vec(),
+        };
+        self.fetch_many(keys, |values| values.map(|value| value.map(copy)).collect())
+    }
+
+    /// The values of `keys`, all as of one moment, for `f` to go through once. Locks are held meanwhile.
+    pub(crate) fn fetch_many<R>(
+        self: &Arc<Self>,
+        keys: &[&[u8]],
+        f: impl FnOnce(&mut dyn Iterator<Item = Option<Fetched<'_>>>) -> R,
+    ) -> R {
         let locations: Vec<Location> = keys.iter().map(|key| self.locate(key)).collect();
         let mut locked = self.lock_several(locations.iter().map(|location| location.shard).collect());
+        let found: Vec<Option<usize>> = self.find_many(&mut locked, keys, &locations);
+        // Nothing below changes a table, so that places stay valid.
+        let locked = &locked;
+        let mut values = locations.iter().zip(found).map(|(location, at)| {
+            let (shard, at) = (locked.get(location.shard)?, at?);
+            let held = shard.table.held(at)?;
+            match held.is_mapped() {
+                true => Value::of(self, shard, at).map(Fetched::Value),
+                false => Some(Fetched::Bytes(held.value())),
+            }
+        });
+        f(&mut values)
+    }
+
+    /// How many of `keys` are there, all as of one moment; each mention counts.
+    pub(crate) fn count_many(&self, keys: &[&[u8]]) -> usize {
+        let locations: Vec<Location> = keys.iter().map(|key| self.locate(key)).collect();
+        let mut locked = self.lock_several(locations.iter().map(|location| location.shard).collect());
+        self.find_many(&mut locked, keys, &locations).into_iter().flatten().count()
+    }
+
+    /// Where the keys are. Expired entries go first: a removal moves others.
+    fn find_many(
+        &self,
+        locked: &mut Locked<'_>,
+        keys: &[&[u8]],
+        locations: &[Location],
+    ) -> Vec<Option<usize>> {
         // The lines of all keys are on their way before the first is waited for.
         for fetch in [Table::prefetch, Table::prefetch_entry] {
-            for location in &locations {
-                if let Some(shard) = locked.shard(location.shard) {
+            for location in locations {
+                if let Some(shard) = locked.get(location.shard) {
                     fetch(&shard.table, location.tag);
                 }
             }
         }
-        let one = |(key, location): (&&[u8], &Location)| {
-            let shard = locked.shard(location.shard)?;
-            self.read_locked(shard, *location, key, <[u8]>::to_vec)
+        for (key, location) in keys.iter().zip(locations) {
+            if let Some(shard) = locked.shard(location.shard) {
+                self.find_and_touch(shard, *location, key);
+            }
+        }
+        let place = |(key, location): (&&[u8], &Location)| {
+            locked.get(location.shard)?.table.find(location.tag, key).ok()
         };
-        keys.iter().zip(&locations).map(one).collect()
+        keys.iter().zip(locations).map(place).collect()
     }
 
     pub(crate) fn memory_usage(&self, key: &[u8]) -> Option<u64> {

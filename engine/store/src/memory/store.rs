@@ -53,6 +53,12 @@ const _: () = assert!(size_of::<Padded>() == 128);
 pub(super) struct Locked<'a>(Vec<(usize, MutexGuard<'a, Shard>)>);
 
 impl Locked<'_> {
+    /// As [`shard`](Self::shard), to look at.
+    pub(super) fn get(&self, index: usize) -> Option<&Shard> {
+        let place = self.0.binary_search_by_key(&index, |(held, _)| *held).ok()?;
+        Some(&self.0[place].1)
+    }
+
     /// One of the shards; `None` for one that was not asked for.
     pub(super) fn shard(&mut self, index: usize) -> Option<&mut Shard> {
         let place = self.0.binary_search_by_key(&index, |(held, _)| *held).ok()?;

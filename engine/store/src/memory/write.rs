@@ -196,6 +196,21 @@ impl Store {
         at.is_some()
     }
 
+    /// Removes keys, all at one moment, and returns how many were there.
+    pub(crate) fn delete_many(&self, keys: &[&[u8]]) -> usize {
+        let locations: Vec<Location> = keys.iter().map(|key| self.locate(key)).collect();
+        let mut locked = self.lock_several(locations.iter().map(|location| location.shard).collect());
+        let mut removed = 0;
+        for (key, location) in keys.iter().zip(&locations) {
+            let Some(shard) = locked.shard(location.shard) else { continue };
+            if let Some(at) = shard.find_live(&self.common, || self.now_ms(), location.tag, key) {
+                shard.remove(&self.common, at);
+                removed += 1;
+            }
+        }
+        removed
+    }
+
     pub(crate) fn append(&self, key: &[u8], suffix: &[u8]) -> Result<usize> {
         check_key(key)?;
         check_value_len(suffix.len())?;

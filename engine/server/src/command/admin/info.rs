@@ -75,7 +75,7 @@ fn server(shared: &Shared, text: &mut String) {
     field!(text, "arch_bits", usize::BITS);
     field!(text, "multiplexing_api", facts.io_backend);
     field!(text, "io_backend", facts.io_backend);
-    field!(text, "io_threads", 1);
+    field!(text, "io_threads", facts.io_threads);
     field!(text, "process_id", std::process::id());
     field!(text, "run_id", facts.run_id);
     field!(text, "tcp_port", facts.tcp_port);

@@ -18,6 +18,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use io_uring::{cqueue, opcode, squeue, types};
@@ -26,12 +27,14 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, getpeername, recv, send, shutd
 pub(crate) use ring::Ring;
 
 use super::connection::{Connection, RECEIVE_BYTES};
+use super::patience::Patience;
 use super::peer::{hang_up, no_memory};
 use super::peers::Peers;
 use super::pending::send_replies;
+use super::placement::{Arrival, Placement};
 use super::pool::Pool;
 use super::turn::{Part, Turn};
-use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
+use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission, keep_house};
 use crate::listener::Listener;
 use crate::replies::Replies;
 use crate::session::Session;
@@ -48,6 +51,9 @@ const TICKS_PER_SWEEP: u32 = 10;
 /// An io_uring reactor with its sockets.
 pub(crate) struct Uring {
     ring: Ring,
+    own: usize,
+    placement: Arc<Placement>,
+    patience: Patience,
     listeners: Vec<Accepting>,
     stop: UnixStream,
     peers: Peers<Peer>,
@@ -61,6 +67,8 @@ pub(crate) struct Uring {
     /// For what is received at the end of a conversation.
     scratch: Vec<u8>,
     draining: bool,
+    /// The last wait brought something.
+    was_busy: bool,
     ticks: u32,
 }
 
@@ -77,6 +85,8 @@ enum Of {
     Send(usize),
     Room(usize),
     Stop,
+    /// Connections have arrived from the thread that accepts.
+    Bell,
     /// Something whose outcome does not matter.
     Nothing,
 }
@@ -90,6 +100,7 @@ impl Of {
             Self::Stop => 3,
             Self::Nothing => 4,
             Self::Room(index) => (index as u64) << 3 | 5,
+            Self::Bell => 6,
         }
     }
 
@@ -101,17 +112,22 @@ impl Of {
             2 => Self::Send(index),
             3 => Self::Stop,
             5 => Self::Room(index),
+            6 => Self::Bell,
             _ => Self::Nothing,
         }
     }
 }
 
 impl Uring {
-    pub(crate) fn new(ring: Ring, listeners: Vec<Listener>, stop: UnixStream) -> Self {
+    pub(crate) fn new(ring: Ring, share: Share) -> Self {
+        let Share { own, placement, listeners, stop, busy_poll } = share;
         let listeners =
             listeners.into_iter().map(|listener| Accepting { listener, is_armed: false }).collect();
         Self {
             ring,
+            own,
+            placement,
+            patience: Patience::new(busy_poll),
             listeners,
             stop,
             peers: Peers::default(),
@@ -121,6 +137,7 @@ impl Uring {
             completions: VecDeque::with_capacity(1024),
             scratch: Vec::with_capacity(RECEIVE_BYTES),
             draining: false,
+            was_busy: true,
             ticks: 0,
         }
     }
@@ -183,9 +200,30 @@ impl Uring {
         let (peer, local) = accepting.listener.names(&socket, peer);
         tracing::debug!("{peer} connected");
         let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
+        match self.placement.place(self.own, Arrival { socket, entry, counted }) {
+            Some(arrival) => self.serve(shared, arrival),
+            None => Ok(()),
+        }
+    }
+
+    /// Serves a connection from now on.
+    fn serve(&mut self, shared: &Shared, arrival: Arrival) -> io::Result<()> {
+        let Arrival { socket, entry, counted } = arrival;
         let connection = Connection::new(Session::new(shared, entry), counted);
         let slot = self.peers.insert(Peer::new(socket, connection));
         self.arm_receive(slot)
+    }
+
+    fn arm_bell(&mut self) -> io::Result<()> {
+        let bell = types::Fd(self.placement.bell(self.own).as_raw_fd());
+        self.push(opcode::PollAdd::new(bell, libc::POLLIN as u32).build(), Of::Bell)
+    }
+
+    fn arrived(&mut self, shared: &Shared) -> io::Result<()> {
+        for arrival in self.placement.arrivals(self.own) {
+            self.serve(shared, arrival)?;
+        }
+        self.arm_bell()
     }
 
     fn arm_receive(&mut self, slot: usize) -> io::Result<()> {
@@ -247,6 +285,22 @@ impl Uring {
         if self.turn.add(slot, start) && self.turn.is_full() {
             self.deliver(shared)?;
         }
+        Ok(())
+    }
+
+    /// Submits what is to be done and waits for something that is, for as long as `timeout`.
+    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+        let mut was_busy = std::mem::replace(&mut self.was_busy, true);
+        let begin = Instant::now();
+        while !timeout.is_zero() && self.patience.asks_again(was_busy) {
+            self.ring.submit(&mut self.completions)?;
+            if !self.completions.is_empty() || begin.elapsed() >= timeout {
+                return Ok(());
+            }
+            was_busy = false;
+        }
+        self.ring.wait(timeout, &mut self.completions)?;
+        self.was_busy = !self.completions.is_empty();
         Ok(())
     }
 
@@ -404,13 +458,15 @@ impl Uring {
         if let Some(mut peer) = self.peers.remove(slot) {
             shared.clients.remove(peer.connection.session().entry().id);
             peer.connection.release(shared, &mut self.turn.pool);
+            self.placement.left(self.own);
         }
     }
 
     fn tick(&mut self, shared: &Shared) -> io::Result<()> {
-        shared.database.expire_cycle(EXPIRY_BUDGET);
-        shared.database.maintain(MAINTENANCE_BUDGET);
-        shared.sample();
+        self.patience.tick();
+        if self.own == 0 {
+            keep_house(shared);
+        }
         if !self.draining {
             self.arm_accepts()?;
         }
@@ -503,6 +559,7 @@ impl Reactor for Uring {
         self.arm_accepts()?;
         let stop = types::Fd(self.stop.as_raw_fd());
         self.push(opcode::PollAdd::new(stop, libc::POLLIN as u32).build(), Of::Stop)?;
+        self.arm_bell()?;
         let mut now = Instant::now();
         let mut next_tick = now + TICK;
         let mut drain_until: Option<Instant> = None;
@@ -514,7 +571,7 @@ impl Reactor for Uring {
                 true => next_tick.saturating_duration_since(now).max(Duration::from_micros(1)),
                 false => Duration::ZERO,
             };
-            self.ring.wait(patience, &mut self.completions)?;
+            self.wait(patience)?;
             shared.clock.refresh();
             self.gather(shared);
             let mut stop = false;
@@ -524,6 +581,7 @@ impl Reactor for Uring {
                     Of::Receive(slot) => self.received(shared, slot, &completion)?,
                     Of::Room(slot) => self.has_room(slot),
                     Of::Stop => stop = true,
+                    Of::Bell => self.arrived(shared)?,
                     Of::Send(_) | Of::Nothing => {}
                 }
             }
@@ -576,6 +634,7 @@ mod tests {
             Of::Receive(70_000),
             Of::Send(70_000),
             Of::Room(3),
+            Of::Bell,
             Of::Stop,
             Of::Nothing,
         ] {
