@@ -42,7 +42,7 @@ pub use reply::compose::ReplyWriter;
 pub use reply::parse::{Reply, parse_reply};
 pub use reply::scalar::{ReplyKind, Scalar, peek_scalar, skip_reply};
 pub use request::compose::compose;
-pub use request::parse::{Arguments, Request, RequestParser};
+pub use request::parse::{ARGUMENT_BYTES, Arguments, Request, RequestParser};
 pub use request::skip::{RequestSkipper, Skipped};
 
 /// What a parser found at the start of the bytes it was given.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use plumbkv_resp::{
-    Limits, Parsed, ProtocolError, ReplyWriter, Request, RequestParser, RequestSkipper, Version,
+    ARGUMENT_BYTES, Limits, Parsed, ProtocolError, ReplyWriter, Request, RequestParser, RequestSkipper,
+    Version,
 };
 
 use crate::client_limits::Limit;
@@ -16,6 +17,8 @@ use crate::tally::Tally;
 /// One client's conversation.
 pub(crate) struct Session {
     parser: RequestParser,
+    /// Arguments that the parser may take memory for.
+    granted: usize,
     client: Client,
     /// Which limits the parser has, so that they change only when this does: those of a client who has given the
     /// password, and those of which version of the settings.
@@ -47,6 +50,8 @@ pub(crate) enum Next {
     Read { needed: usize },
     /// That its replies are sent; there may be requests left in the input.
     Drain,
+    /// That the request which is not whole is given up: there is no memory for its arguments.
+    Refuse,
     /// The end: send what there is, then close.
     Close,
 }
@@ -54,9 +59,12 @@ pub(crate) enum Next {
 /// Replies of one turn, in bytes: with more of them others get their turn before the next request is executed.
 pub(crate) const TURN_BYTES: usize = 64 << 10;
 
+/// Arguments that every request may have without a look at the memory cap.
+const FEW_ARGUMENTS: usize = 16;
+
 /// Requests with more arguments than this are counted under the memory cap while they run, so many bytes for each: what commands make of them.
-const MANY_ARGUMENTS: usize = 1024;
-const ARGUMENT_BYTES: u64 = 128;
+const MANY_ARGUMENTS: usize = 128;
+const RUN_BYTES: u64 = 128;
 
 /// Replies that may wait, in bytes.
 const MOST_WAITING: usize = 1 << 20;
@@ -76,7 +84,8 @@ impl Session {
     pub(crate) fn new(shared: &Shared, entry: Arc<Entry>) -> Self {
         let authenticated = !shared.settings.has_password();
         Self {
-            parser: RequestParser::new(limits(shared, authenticated)),
+            parser: parser(shared, authenticated),
+            granted: FEW_ARGUMENTS,
             client: Client {
                 version: Version::Resp2,
                 authenticated,
@@ -120,11 +129,18 @@ impl Session {
                 Parsed::Complete { value: request, consumed: length } if length <= longest => {
                     run(shared, &mut self.client, request, output);
                     consumed += length;
-                    if request.len() > MANY_ARGUMENTS {
-                        self.parser.trim();
+                    if self.granted > FEW_ARGUMENTS {
+                        self.forget_arguments(shared);
                     }
                 }
-                Parsed::Incomplete { needed } if needed <= longest => break Next::Read { needed },
+                Parsed::Incomplete { needed } if needed <= longest => {
+                    if !self.parser.wants_grant() {
+                        break Next::Read { needed };
+                    }
+                    if !self.grant_more(shared) {
+                        break Next::Refuse;
+                    }
+                }
                 Parsed::Complete { .. } | Parsed::Incomplete { .. } => {
                     let text = too_long(self.client.authenticated, longest);
                     self.refuse(shared, &text, output);
@@ -148,13 +164,30 @@ impl Session {
     }
 
     /// Gives up the request that is not whole: what steps over it, and from where on in what was last given.
-    pub(crate) fn abandon_request(&mut self) -> (RequestSkipper, usize) {
-        self.parser.abandon()
+    pub(crate) fn abandon_request(&mut self, shared: &Shared) -> (RequestSkipper, usize) {
+        let abandoned = self.parser.abandon();
+        self.forget_arguments(shared);
+        abandoned
     }
 
-    /// Bytes that the arguments of an unfinished request take.
-    pub(crate) fn argument_bytes(&self) -> u64 {
-        self.parser.held_bytes() as u64
+    /// Lets the request that is under way have twice as many arguments, where there is memory for them.
+    fn grant_more(&mut self, shared: &Shared) -> bool {
+        let granted = self.granted * 2;
+        if shared.client_memory.take(&shared.database, argument_bytes(granted)).is_err() {
+            return false;
+        }
+        self.parser.grant(granted);
+        shared.client_memory.give_back(&shared.database, argument_bytes(self.granted));
+        self.granted = granted;
+        true
+    }
+
+    /// Gives back what a request with many arguments took; also at the end of the conversation.
+    pub(crate) fn forget_arguments(&mut self, shared: &Shared) {
+        self.parser.trim();
+        self.parser.grant(FEW_ARGUMENTS);
+        shared.client_memory.give_back(&shared.database, argument_bytes(self.granted));
+        self.granted = FEW_ARGUMENTS;
     }
 
     /// Gives the parser the limits that hold now; answers the longest request, in bytes.
@@ -207,7 +240,7 @@ impl Session {
 
 /// Runs a request; one with very many arguments only where there is memory for what becomes of them.
 fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) {
-    let beside = if request.len() > MANY_ARGUMENTS { request.len() as u64 * ARGUMENT_BYTES } else { 0 };
+    let beside = if request.len() > MANY_ARGUMENTS { request.len() as u64 * RUN_BYTES } else { 0 };
     if beside > 0 && shared.client_memory.take(&shared.database, beside).is_err() {
         let error = CommandError::OUT_OF_MEMORY;
         ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
@@ -218,6 +251,17 @@ fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut 
     if beside > 0 {
         shared.client_memory.give_back(&shared.database, beside);
     }
+}
+
+fn parser(shared: &Shared, authenticated: bool) -> RequestParser {
+    let mut parser = RequestParser::new(limits(shared, authenticated));
+    parser.grant(FEW_ARGUMENTS);
+    parser
+}
+
+/// What is counted for the arguments of a request; those of most are a part of the connection.
+fn argument_bytes(granted: usize) -> u64 {
+    if granted <= FEW_ARGUMENTS { 0 } else { (granted * ARGUMENT_BYTES) as u64 }
 }
 
 impl Client {

@@ -106,6 +106,7 @@ impl Talk<'_> {
             output.clear(self.shared);
             match progress.next {
                 Next::Drain => {}
+                Next::Refuse => panic!("no memory for arguments"),
                 Next::Read { needed } => {
                     assert!(needed > self.pending.len());
                     return replies;

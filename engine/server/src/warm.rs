@@ -9,7 +9,10 @@ use std::fs;
 use rustix::mm::{Advice, madvise};
 
 /// Bytes that the allocator has at hand for what the server allocates besides entries, tables and buffers, which are counted.
-const HEAP_BYTES: usize = 512 << 10;
+const HEAP_BYTES: usize = 768 << 10;
+
+/// Pieces of memory from so many bytes on are mappings.
+const MAPPED_BYTES: libc::c_int = 16 << 10;
 
 /// Stack that commands need, in bytes.
 const STACK_BYTES: usize = 64 << 10;
@@ -39,8 +42,9 @@ pub(crate) fn settle_allocator() {
     // SAFETY: changes numbers in the allocator; no thread but this one runs yet.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * HEAP_BYTES as libc::c_int);
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, HEAP_BYTES as libc::c_int);
+        // What is longer comes in pages of its own, which leave no hole behind.
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
     }
 }
 

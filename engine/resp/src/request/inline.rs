@@ -6,12 +6,14 @@
 
 use crate::ProtocolError;
 
-/// Splits `line` (without its line feed); decoded arguments go to `text`, their ends to `ends`.
+/// Splits `line` (without its line feed) into `most` arguments or fewer; decoded arguments go to `text`, their places to `spans`. False, and
+/// nothing in either, when there are more.
 pub(super) fn split(
     line: &[u8],
+    most: usize,
     text: &mut Vec<u8>,
     spans: &mut Vec<(usize, usize)>,
-) -> Result<(), ProtocolError> {
+) -> Result<bool, ProtocolError> {
     let line = line.split(|&b| b == 0).next().unwrap_or_default();
     let mut rest = line;
     loop {
@@ -21,7 +23,12 @@ pub(super) fn split(
             rest = tail;
         }
         if rest.is_empty() {
-            return Ok(());
+            return Ok(true);
+        }
+        if spans.len() == most {
+            spans.clear();
+            text.clear();
+            return Ok(false);
         }
         let start = text.len();
         rest = word(rest, text)?;

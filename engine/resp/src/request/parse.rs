@@ -25,6 +25,10 @@ pub struct RequestParser {
     spans: Vec<(usize, usize)>,
     /// The arguments of an inline request, after its quotes and escapes were resolved.
     decoded: Vec<u8>,
+    /// Arguments for which memory may be taken without asking.
+    granted: usize,
+    /// The request has more than that.
+    wants_grant: bool,
 }
 
 /// What stands at `position`.
@@ -44,6 +48,8 @@ enum State {
 
 /// Arguments kept allocated from one request to the next; a single request with more does not keep its memory.
 const KEPT_ARGUMENTS: usize = 16;
+/// Bytes of memory for each argument.
+pub const ARGUMENT_BYTES: usize = size_of::<(usize, usize)>();
 /// Decoded bytes kept allocated from one inline request to the next.
 const KEPT_DECODED: usize = 128;
 
@@ -72,7 +78,26 @@ impl RequestParser {
             remaining: 0,
             spans: Vec::new(),
             decoded: Vec::new(),
+            granted: usize::MAX,
+            wants_grant: false,
         }
+    }
+
+    /// Lets a request take memory for so many arguments, and lets it end as [`Parsed::Incomplete`] when it has more: the caller sees by
+    /// [`wants_grant`](Self::wants_grant) that no bytes are missing, grants more, and parses the same bytes again. Without this call there is
+    /// no such end.
+    pub fn grant(&mut self, arguments: usize) {
+        self.granted = arguments;
+        let more = arguments.saturating_sub(self.spans.len());
+        if self.wants_grant && more < isize::MAX as usize / ARGUMENT_BYTES {
+            self.spans.reserve_exact(more);
+        }
+        self.wants_grant = false;
+    }
+
+    /// Whether the last request ended as incomplete for want of a grant.
+    pub fn wants_grant(&self) -> bool {
+        self.wants_grant
     }
 
     /// Changes the limits from the next length line on, for instance after a peer gave its password.
@@ -118,7 +143,7 @@ impl RequestParser {
 
     /// Bytes held from one request to the next, beyond the parser itself.
     pub fn held_bytes(&self) -> usize {
-        self.spans.capacity() * size_of::<(usize, usize)>() + self.decoded.capacity()
+        self.spans.capacity() * ARGUMENT_BYTES + self.decoded.capacity()
     }
 
     /// Gives back what a request with very many arguments took; to be called when that is done with.
@@ -191,6 +216,10 @@ impl RequestParser {
                         }
                         None => return Err(Stop::Needs(end.saturating_add(2))),
                     }
+                    if self.spans.len() == self.granted {
+                        self.wants_grant = true;
+                        return Err(Stop::Needs(end.saturating_add(2)));
+                    }
                     self.spans.push((self.position, end));
                     self.position = end + 2;
                     self.searched = self.position;
@@ -249,8 +278,14 @@ impl RequestParser {
             return Err(Stop::Needs(buf.len() + 1));
         };
         let line = &buf[..end];
-        inline::split(line.strip_suffix(b"\r").unwrap_or(line), &mut self.decoded, &mut self.spans)?;
-        Ok(end + 1)
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match inline::split(line, self.granted, &mut self.decoded, &mut self.spans)? {
+            true => Ok(end + 1),
+            false => {
+                self.wants_grant = true;
+                Err(Stop::Needs(end + 1))
+            }
+        }
     }
 }
 

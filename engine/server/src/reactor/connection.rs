@@ -39,8 +39,6 @@ pub(crate) struct Connection {
     closing: bool,
     /// Bytes of the connection itself that are counted under the memory cap.
     counted: u64,
-    /// And of the arguments of a request that has not wholly arrived.
-    counted_arguments: u64,
 }
 
 /// What was received and not executed.
@@ -67,7 +65,6 @@ impl Connection {
             pending: Pending::default(),
             closing: false,
             counted,
-            counted_arguments: 0,
         }
     }
 
@@ -176,9 +173,11 @@ impl Connection {
                 },
                 Input::Nothing if !self.held_back => {
                     let progress = self.session.advance(shared, bytes, replies, start);
-                    self.conclude(shared, pool, progress.next);
+                    self.conclude(pool, progress.next);
                     bytes = &bytes[progress.consumed..];
-                    if !self.closing && !bytes.is_empty() {
+                    if progress.next == Next::Refuse {
+                        bytes = self.refuse(shared, pool, bytes, replies);
+                    } else if !self.closing && !bytes.is_empty() {
                         bytes = self.keep(shared, pool, bytes, replies)?;
                     }
                 }
@@ -210,7 +209,10 @@ impl Connection {
         } else {
             kept.consume(progress.consumed);
         }
-        self.conclude(shared, pool, progress.next);
+        self.conclude(pool, progress.next);
+        if progress.next == Next::Refuse {
+            self.refuse(shared, pool, &[], replies);
+        }
     }
 
     /// Keeps bytes that cannot be executed yet, and returns what follows them.
@@ -230,7 +232,11 @@ impl Connection {
         let count = if self.held_back { bytes.len() } else { missing.min(bytes.len()) };
         let is_long = self.needed as u64 > shared.database.cap() / 2;
         if (is_long && !self.held_back) || !self.make_room(shared, pool, have + count) {
-            return if self.held_back { Err(NoMemory) } else { self.refuse(shared, pool, bytes, replies) };
+            return if self.held_back {
+                Err(NoMemory)
+            } else {
+                Ok(self.refuse(shared, pool, bytes, replies))
+            };
         }
         if let Input::Kept(kept) = &mut self.input {
             kept.fill(&bytes[..count]);
@@ -254,9 +260,8 @@ impl Connection {
         pool: &mut Pool,
         bytes: &'a [u8],
         replies: &mut Replies,
-    ) -> Result<&'a [u8], NoMemory> {
-        let (mut skipper, start) = self.session.abandon_request();
-        self.count_arguments(shared);
+    ) -> &'a [u8] {
+        let (mut skipper, start) = self.session.abandon_request(shared);
         self.complain(shared, replies, TOO_LONG);
         // The part that was looked at stays behind; the rest of what is kept belongs to the request.
         if let Input::Kept(kept) = &self.input {
@@ -266,10 +271,10 @@ impl Connection {
             if let Skipped::Invalid(_) = skipped {
                 self.finish(pool);
             }
-            return Ok(bytes);
+            return bytes;
         }
         self.input = Input::Refused(skipper);
-        Ok(&bytes[start.min(bytes.len())..])
+        &bytes[start.min(bytes.len())..]
     }
 
     fn complain(&self, shared: &Shared, replies: &mut Replies, text: &str) {
@@ -277,28 +282,13 @@ impl Connection {
         shared.command_stats.answer_error(text.as_bytes());
     }
 
-    fn conclude(&mut self, shared: &Shared, pool: &mut Pool, next: Next) {
+    fn conclude(&mut self, pool: &mut Pool, next: Next) {
         self.held_back = next == Next::Drain;
         match next {
             Next::Read { needed } => self.needed = needed,
-            Next::Drain => self.needed = 1,
+            Next::Drain | Next::Refuse => self.needed = 1,
             Next::Close => self.finish(pool),
         }
-        self.count_arguments(shared);
-    }
-
-    /// Counts what the arguments of an unfinished request take. They are a part of what the request itself takes, so no room is made for them
-    /// beforehand; where there is none, the request fails when it is whole.
-    fn count_arguments(&mut self, shared: &Shared) {
-        let held = self.session.argument_bytes();
-        let (before, after) = (self.counted_arguments, if held <= FREE_ARGUMENT_BYTES { 0 } else { held });
-        if after > before && shared.client_memory.take(&shared.database, after - before).is_err() {
-            return;
-        }
-        if after < before {
-            shared.client_memory.give_back(&shared.database, before - after);
-        }
-        self.counted_arguments = after;
     }
 
     /// Takes over the replies between two marks, but for their first `sent` bytes.
@@ -322,8 +312,8 @@ impl Connection {
     pub(crate) fn release(&mut self, shared: &Shared, pool: &mut Pool) {
         self.put_input(pool);
         self.pending.clear(pool);
-        let counted = std::mem::take(&mut self.counted) + std::mem::take(&mut self.counted_arguments);
-        shared.client_memory.give_back(&shared.database, counted);
+        self.session.forget_arguments(shared);
+        shared.client_memory.give_back(&shared.database, std::mem::take(&mut self.counted));
     }
 
     /// Tells CLIENT LIST how things stand; called at the end of a turn.
@@ -332,9 +322,6 @@ impl Connection {
         self.session.entry().record_activity(shared.clock_ms(), input, self.pending.len());
     }
 }
-
-/// Bytes of arguments that are a part of the connection's own.
-const FREE_ARGUMENT_BYTES: u64 = 512;
 
 /// How much room a request of `needed` bytes is given that has `len` bytes so far: what a client announces costs memory only as it arrives.
 fn grown(len: usize, needed: usize) -> usize {

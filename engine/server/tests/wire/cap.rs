@@ -2,6 +2,8 @@
 //!
 //! `PLUMBKV_CAP_SECONDS` sets how long each load lasts (`make cap` asks for a minute); without it a glance is taken at a few of them.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -35,14 +37,21 @@ fn patience() -> (u64, bool) {
     (asked.unwrap_or(2), asked.is_some())
 }
 
-/// One client of the hostile mix: overwrites that grow, appends, lifetimes, deletes, batches, and now and then everything is removed.
+/// Keys of the mix: more than fit.
+fn key_space(cap: u64) -> u32 {
+    u32::try_from(cap / 1024).unwrap().max(4096)
+}
+
+/// One client of the hostile mix: overwrites that grow, appends, lifetimes, deletes, batches, long replies, and now and then everything is
+/// removed.
 fn attack(client: &mut Client, seed: u64, cap: u64, end: &AtomicBool) -> u64 {
     let mut rng = fastrand::Rng::with_seed(seed);
     let longest = usize::try_from(cap / 16).unwrap().min(1 << 20);
     let bytes = noise(longest, seed);
     let mut done = 0;
+    let keys = key_space(cap);
     while !end.load(Relaxed) {
-        let key = format!("key:{}", rng.u32(..3000));
+        let key = format!("key:{}", rng.u32(..keys));
         let name = key.as_bytes();
         let len = match rng.u32(..100) {
             0 => rng.usize(..longest),
@@ -51,27 +60,64 @@ fn attack(client: &mut Client, seed: u64, cap: u64, end: &AtomicBool) -> u64 {
         };
         let value = &bytes[..len];
         let wire = match rng.u32(..200) {
-            0..60 => request_of(&[b"SET", name, value]),
-            60..90 => request_of(&[b"SET", name, value, b"PX", rng.u32(1..1000).to_string().as_bytes()]),
-            90..120 => request_of(&[b"APPEND", name, &value[..len.min(300)]]),
-            120..140 => request(&format!("DEL {key} key:{}", rng.u32(..3000))),
+            0..70 => request_of(&[b"SET", name, value]),
+            70..95 => request_of(&[b"SET", name, value, b"PX", rng.u32(1..1000).to_string().as_bytes()]),
+            95..125 => request_of(&[b"APPEND", name, &value[..len.min(300)]]),
+            125..140 => request(&format!("DEL {key} key:{}", rng.u32(..keys))),
             140..150 => {
-                let keys: Vec<String> = (0..10).map(|_| format!("key:{}", rng.u32(..3000))).collect();
+                let keys: Vec<String> = (0..10).map(|_| format!("key:{}", rng.u32(..keys))).collect();
                 let value = &value[..len.min(3000)];
                 let mut words: Vec<&[u8]> = vec![b"MSET"];
                 keys.iter().for_each(|key| words.extend([key.as_bytes(), value]));
                 request_of(&words)
             }
             150..155 => request(&format!("EXPIRE {key} 1")),
-            155..199 => request(&format!("GET {key}")),
-            _ if rng.u32(..500) == 0 => request("FLUSHALL"),
-            _ => request(&format!("RENAME {key} key:{}", rng.u32(..3000))),
+            155..185 => request(&format!("GET {key}")),
+            185..192 => {
+                let keys: String = (0..50).map(|_| format!(" key:{}", rng.u32(..keys))).collect();
+                request(&format!("MGET{keys}"))
+            }
+            192 => request("KEYS key:1*"),
+            193 => request("CLIENT LIST"),
+            _ if rng.u32(..2000) == 0 => request("FLUSHALL"),
+            _ => request(&format!("RENAME {key} key:{}", rng.u32(..keys))),
         };
         client.send(&wire);
         client.receive();
         done += 1;
     }
     done
+}
+
+/// Clients who come, ask for much, send half of what they announce, read nothing, and go.
+fn loiter(port: u16, seed: u64, cap: u64, end: &AtomicBool) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let bytes = noise(200_000, seed);
+    while !end.load(Relaxed) {
+        let crowd: Vec<TcpStream> = (0..30)
+            .filter_map(|_| {
+                let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+                stream.set_write_timeout(Some(Duration::from_millis(20))).ok()?;
+                let wire = match rng.u8(..3) {
+                    0 => request(&format!("GET key:{}", rng.u32(..key_space(cap)))).repeat(3000),
+                    1 => {
+                        let whole = request_of(&[b"SET", b"half", &bytes[..rng.usize(..bytes.len())]]);
+                        whole[..rng.usize(..whole.len())].to_vec()
+                    }
+                    _ => {
+                        let words = vec![&b"key:1"[..]; rng.usize(..20_000)];
+                        let whole = request_of(&[&[&b"DEL"[..]], &words[..]].concat());
+                        whole[..whole.len() - 3].to_vec()
+                    }
+                };
+                // The server may have refused it, or not take it all.
+                let _ = stream.write_all(&wire);
+                Some(stream)
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(rng.u64(..300)));
+        drop(crowd);
+    }
 }
 
 /// How far the resident memory rises above what it was at the start, at most.
@@ -84,6 +130,7 @@ fn rise(policy: &str, cap: u64, seconds: u64, idle_clients: usize) -> (u64, u64)
     std::fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
     let idle: Vec<Client> = (0..idle_clients).map(|_| server.client()).collect();
     let end = AtomicBool::new(false);
+    let server_port = server.port;
     let done = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..8)
             .map(|seed| {
@@ -91,6 +138,10 @@ fn rise(policy: &str, cap: u64, seconds: u64, idle_clients: usize) -> (u64, u64)
                 scope.spawn(move || attack(&mut client, seed, cap, end))
             })
             .collect();
+        for seed in 100..102 {
+            let end = &end;
+            scope.spawn(move || loiter(server_port, seed, cap, end));
+        }
         let until = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < until {
             std::thread::sleep(Duration::from_millis(100));
