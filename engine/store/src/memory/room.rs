@@ -172,7 +172,7 @@ impl Store {
     fn is_there(&self, needs: Needs) -> bool {
         let heap = &self.common.heap;
         let fresh = needs.segments.saturating_sub(heap.free_segments()) as u64;
-        let fresh = fresh.div_ceil(heap.increment() / heap.segment_bytes()).saturating_mul(heap.increment());
+        let fresh = fresh.saturating_mul(heap.segment_bytes());
         let budget = &self.common.budget;
         let is_free = budget.used().saturating_add(fresh).saturating_add(needs.bytes()) <= budget.cap();
         // With what is needed in its place there must not be too much that lives.
@@ -186,7 +186,7 @@ impl Store {
     /// Comes nearer to what is needed.
     fn take_a_step(&self, needs: Needs, scattered: u64, protected: Option<Protected>) -> Step {
         let (heap, budget) = (&self.common.heap, &self.common.budget);
-        if self.free_a_table() {
+        if self.bury() {
             return Step::Freed;
         }
         if heap.free_segments() > needs.segments && heap.give_back(budget, needs.segments, usize::MAX) > 0 {

@@ -127,7 +127,7 @@ impl Store {
         // They are filled to three quarters at least.
         let segments = in_segments / (heap.segment_bytes() / 4 * 3) + 1;
         // One more is kept free for cleaning.
-        let alone = mapped + (segments + 1) * heap.segment_bytes() + news.len() as u64 * smallest_cost();
+        let alone = mapped + (segments + 1) * heap.segment_bytes() + smallest_cost(news.len());
         if self.common.needed(alone) > self.common.budget.cap() {
             return Err(Stop::Short(Shortage { wants: Wants::LessLive(0), alone }));
         }
@@ -274,7 +274,7 @@ impl Store {
                 Err(match stop {
                     // Both entries and, where the shards differ, both tables are there at the peak.
                     Stop::Short(Shortage { wants, alone }) => {
-                        Stop::Short(Shortage { wants, alone: alone + old_cost + smallest_cost() })
+                        Stop::Short(Shortage { wants, alone: alone + old_cost + smallest_cost(1) })
                     }
                     failed @ Stop::Failed(_) => failed,
                 })

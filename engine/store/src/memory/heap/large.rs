@@ -15,6 +15,7 @@ use std::sync::atomic::{
 };
 
 use super::NoRoom;
+use super::graves::Graves;
 use super::map::{self, Mapping, PAGE};
 use super::runs::{MOST_PAGES, Runs};
 use crate::memory::budget::Budget;
@@ -33,7 +34,7 @@ fn is_run(len: usize) -> bool {
 
 /// Pages that are not resident yet.
 fn take(runs: &Runs, len: usize) -> Option<NonNull<u8>> {
-    if is_run(len) { runs.take(len / PAGE) } else { Mapping::new(len, PAGE, false).map(Mapping::leak) }
+    if is_run(len) { runs.take(len / PAGE) } else { Mapping::new(len, PAGE).map(Mapping::leak) }
 }
 
 /// # Safety
@@ -94,17 +95,22 @@ unsafe fn pages_of(entry: Entry) -> (NonNull<u8>, usize) {
     unsafe { (entry.address().sub(PREFIX), PREFIX + entry.shape().len()) }
 }
 
-/// Lets go of an entry, and returns the bytes of its pages; the last to do so gives them back.
+/// Lets go of an entry, and returns the bytes of its pages; the last to do so gives them back, or has that done in pieces.
 ///
 /// # Safety
 /// The entry has pages of its own, and the caller is one of its holders.
-pub(super) unsafe fn free(runs: &Runs, budget: &Budget, entry: Entry) -> u64 {
+pub(super) unsafe fn free(runs: &Runs, graves: &Graves, budget: &Budget, entry: Entry) -> u64 {
     // SAFETY: the caller's promise.
     unsafe {
         let (start, len) = pages_of(entry);
         if holders(start).fetch_sub(1, AcqRel) == 1 {
-            put(runs, start, len);
-            budget.release(len as u64);
+            if is_run(len) {
+                put(runs, start, len);
+                budget.release(len as u64);
+            } else {
+                // Counted until its last piece is unmapped.
+                graves.add(Mapping::from_leaked(start, len));
+            }
         }
         len as u64
     }
