@@ -237,7 +237,7 @@ impl Database {
         Ok(())
     }
 
-    /// Bytes accounted for `key`: its block as the allocator rounds it, and its slot in the table. Does not
+    /// Bytes accounted for `key`: its block, rounded to 8 or to pages, and its slot in the table. Does not
     /// count as an access.
     ///
     /// # Errors

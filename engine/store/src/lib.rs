@@ -1,7 +1,7 @@
 //! An embeddable key-value store that keeps its memory cap.
 //!
 //! A [`Database`] holds byte strings under byte-string keys, in memory, under a cap that counts what entries and
-//! tables really cost: each block as the allocator rounds it. Room is made before a write, by evicting the least
+//! tables really cost: the pages they lie in. Room is made before a write, by evicting the least
 //! recently used of a few random keys or as another [`Policy`] says; a value that could never fit is refused and
 //! nothing is evicted for it. Keys can expire.
 //!
@@ -29,8 +29,8 @@
 //! What it is not: it has no sockets, no threads of its own and no files; nothing survives the process. Expired keys
 //! go when they are met, and on a timer only if you call [`Database::expire_cycle`] from one.
 //!
-//! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards. The cap knows glibc's size classes; memory lost to
-//! fragmentation and what other parts of the process use are not in it (`docs/design.md` has the figures).
+//! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards. The cap counts pages that are
+//! resident; what other parts of the process use is not in it (`docs/design.md` has the figures).
 
 // The README's example runs as a doctest.
 #[cfg(doctest)]

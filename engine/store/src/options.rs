@@ -19,7 +19,7 @@ pub struct Options {
 
 impl Options {
     /// A volatile store that never accounts for more than `cap_bytes` of memory: entries, tables and shards,
-    /// each as the allocator rounds it. `u64::MAX` means no cap; 0 is refused by
+    /// by the pages they lie in. `u64::MAX` means no cap; 0 is refused by
     /// [`open`](crate::Database::open).
     #[must_use]
     pub fn memory(cap_bytes: u64) -> Self {

@@ -115,8 +115,7 @@ impl Deref for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: the pages are this buffer's, and nobody has them after it.
-        unsafe { self.store.common.heap.put_pages(self.start, self.capacity) };
-        self.store.release(self.capacity as u64);
+        unsafe { self.store.put_pages(self.start, self.capacity) };
     }
 }
 

@@ -6,20 +6,27 @@
 
 use std::time::{Duration, Instant};
 
-use super::slots;
 use super::store::Store;
+use super::table::Table;
 
 /// Segments that are given back between two looks at the watch: about 100 µs.
-const SEGMENTS_AT_ONCE: usize = 64;
+const SEGMENTS_AT_ONCE: usize = 16;
+/// Slots of a dead table that are looked through for large entries, each of which may be freed for some 10 µs.
+const SLOTS_AT_ONCE: usize = 64;
+
+/// A table that is no more, with large entries that are still to be freed from `next` on.
+pub(super) struct DeadTable {
+    table: Table,
+    next: usize,
+}
 
 impl Store {
     pub(crate) fn clear(&self) {
         let stopped = self.common.heap.stop_cleaning();
         let mut shards = self.lock_all();
         let mut dead = self.dead_tables.lock();
-        dead.extend(
-            shards.iter_mut().map(|shard| shard.clear(&self.common)).filter(|slots| !slots.is_empty()),
-        );
+        let tables = shards.iter_mut().map(|shard| shard.clear()).filter(|table| !table.is_unused());
+        dead.extend(tables.map(|table| DeadTable { table, next: 0 }));
         // SAFETY: all shards are locked and their tables empty, and who has an entry that is in no table holds the lock of a shard.
         unsafe { self.common.heap.clear(&stopped) };
     }
@@ -31,19 +38,28 @@ impl Store {
         while start.elapsed() < time {
             // What comes and goes needs some, and a larger store more.
             let keep = 4 + heap.segments() / 16;
-            if !self.free_a_table() && heap.give_back(&self.common.budget, keep, SEGMENTS_AT_ONCE) == 0 {
+            if !self.bury() && heap.give_back(&self.common.budget, keep, SEGMENTS_AT_ONCE) == 0 {
                 return false;
             }
         }
         true
     }
 
-    /// Frees the memory of a table that is no more, if there is one.
-    pub(super) fn free_a_table(&self) -> bool {
-        let Some(dead) = self.dead_tables.lock().pop() else { return false };
-        let bytes = slots::cost(dead.len());
-        drop(dead);
-        self.common.budget.release(bytes);
+    /// Frees a little of what is dead and counted still: a piece of a large entry, or of a table. False if there is none.
+    pub(super) fn bury(&self) -> bool {
+        let common = &self.common;
+        if common.heap.bury(&common.budget) {
+            return true;
+        }
+        let Some(DeadTable { mut table, next }) = self.dead_tables.lock().pop() else { return false };
+        let (large, next) = table.take_mapped(&common.heap, next, SLOTS_AT_ONCE);
+        for entry in large {
+            common.heap.free_cleared(&common.budget, entry);
+        }
+        match next {
+            Some(next) => self.dead_tables.lock().push(DeadTable { table, next }),
+            None => common.slots.put(&common.budget, table.into_slots()),
+        }
         true
     }
 }

@@ -1,7 +1,7 @@
 //! How are entries kept in memory, under a cap on real bytes? `docs/memory-layout.md` draws it.
 //!
 //! Layers, each knowing only those below it: `store` (shards) with the calls in `read`, `write`, `expiry`, `scan`, the room they need in `room` and
-//! the choice in `evict` and `fifo`; `shard` (what one lock guards); `table` of `slots` (where a key is), `order`, `frequency` and `ghosts` (when and how often it was
+//! the choice in `evict` and `fifo`; `shard` (what one lock guards); `table` of `slots` from the `slot_pool` (where a key is), `order`, `frequency` and `ghosts` (when and how often it was
 //! used); `heap` (where entries get their memory); `entry` (one block), `budget` (bytes in use) and `size_class` (what the
 //! allocator's blocks really cost).
 
@@ -23,6 +23,7 @@ mod room;
 mod scan;
 mod shard;
 mod size_class;
+mod slot_pool;
 mod slots;
 mod store;
 mod table;

@@ -3,6 +3,7 @@
 //! Writes evict as they go: each one that takes the live bytes above what segments can well hold removes a few entries, so nobody
 //! pays for others at once. What is freed that way lies scattered; a write that finds no empty segment has one cleaned.
 
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
 use parking_lot::MutexGuard;
@@ -172,7 +173,7 @@ impl Store {
     fn is_there(&self, needs: Needs) -> bool {
         let heap = &self.common.heap;
         let fresh = needs.segments.saturating_sub(heap.free_segments()) as u64;
-        let fresh = fresh.div_ceil(heap.increment() / heap.segment_bytes()).saturating_mul(heap.increment());
+        let fresh = fresh.saturating_mul(heap.segment_bytes());
         let budget = &self.common.budget;
         let is_free = budget.used().saturating_add(fresh).saturating_add(needs.bytes()) <= budget.cap();
         // With what is needed in its place there must not be too much that lives.
@@ -186,7 +187,7 @@ impl Store {
     /// Comes nearer to what is needed.
     fn take_a_step(&self, needs: Needs, scattered: u64, protected: Option<Protected>) -> Step {
         let (heap, budget) = (&self.common.heap, &self.common.budget);
-        if self.free_a_table() {
+        if self.bury() {
             return Step::Freed;
         }
         if heap.free_segments() > needs.segments && heap.give_back(budget, needs.segments, usize::MAX) > 0 {
@@ -220,6 +221,16 @@ impl Store {
     pub(crate) fn release(&self, bytes: u64) {
         self.common.reserved.fetch_sub(bytes, Relaxed);
         self.common.budget.release(bytes);
+    }
+
+    /// Takes back the pages of a buffer.
+    ///
+    /// # Safety
+    /// They are a buffer's, reserved by it, and nobody refers to what is in them.
+    pub(super) unsafe fn put_pages(&self, start: NonNull<u8>, len: usize) {
+        self.common.reserved.fetch_sub(len as u64, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { self.common.heap.put_pages(&self.common.budget, start, len) };
     }
 
     /// Brings what is counted below the cap after it was lowered, as far as the policy allows.

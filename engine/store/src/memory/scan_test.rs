@@ -14,7 +14,7 @@ fn keys_with_the_same_tag_are_returned_by_the_same_call() {
         Store::open(u64::MAX, Policy::NoEviction, 5, Arc::new(SystemClock), Some(2), Some(1)).unwrap();
     for shard in 0..2 {
         let table = &mut store.lock(shard).table;
-        table.resize(32).unwrap();
+        table.resize(store.common.slots.take(&store.common.budget, 32).unwrap());
         // Tags 0, 2 and the highest, four keys each: at the start, and in a run that passes the end of the array.
         for (tag, number) in
             [0, 2, (1 << TAG_BITS) - 1].into_iter().flat_map(|tag| (0..4u8).map(move |number| (tag, number)))

@@ -17,8 +17,9 @@ use super::ghosts::Ghosts;
 use super::heap::{Heap, NoRoom};
 use super::order::{CommonOrder, ShardOrder};
 use super::policy::Policy;
-use super::slots::{SLOT_BYTES, Slots};
-use super::table::{Held, Table, smallest_cost, table_cost};
+use super::slot_pool::SlotPool;
+use super::slots::SLOT_BYTES;
+use super::table::{Held, Table, smallest_cost};
 use crate::clock::Clock;
 use crate::error::Error;
 
@@ -33,6 +34,7 @@ pub(super) struct Location {
 pub(super) struct Common {
     pub(super) budget: Budget,
     pub(super) heap: Heap,
+    pub(super) slots: SlotPool,
     pub(super) order: CommonOrder,
     pub(super) clock: Arc<dyn Clock>,
     policy: AtomicU8,
@@ -57,6 +59,7 @@ impl Common {
         Self {
             budget,
             heap,
+            slots: SlotPool::default(),
             order: CommonOrder::new(),
             clock,
             policy: AtomicU8::new(policy as u8),
@@ -198,7 +201,7 @@ pub(super) struct New<'a> {
 impl New<'_> {
     /// Bytes that storing this takes in an empty store, the heap's own needs aside.
     pub(super) fn alone(&self, common: &Common) -> u64 {
-        self.bytes(common) + smallest_cost()
+        self.bytes(common) + smallest_cost(1)
     }
 
     /// Bytes of the entry.
@@ -292,13 +295,9 @@ impl Shard {
     }
 
     fn resize(&mut self, common: &Common, slots: usize) -> Result<(), NoRoom> {
-        let needed = table_cost(slots);
-        if !common.budget.try_reserve(needed) {
-            return Err(NoRoom::Beside(needed));
-        }
-        let before = self.table.cost();
-        self.table.resize(slots).inspect_err(|_| common.budget.release(needed))?;
-        common.budget.release(before);
+        let fresh = common.slots.take(&common.budget, slots)?;
+        let old = self.table.resize(fresh);
+        common.slots.put(&common.budget, old);
         Ok(())
     }
 
@@ -436,7 +435,7 @@ impl Shard {
             let can_stretch = held.is_mapped_alone() && common.heap.can_stretch(held.shape().len(), len);
             // The bytes are copied from one block to the other, unless the block itself can grow.
             let beside = if can_stretch { 0 } else { common.heap.bytes_for(held.shape().len()) };
-            let alone = common.heap.bytes_for(len) + beside + smallest_cost();
+            let alone = common.heap.bytes_for(len) + beside + smallest_cost(1);
             if common.needed(alone) > common.budget.cap() {
                 return Err(Stop::Short(Shortage { wants: Wants::LessLive(0), alone }));
             }
@@ -485,7 +484,8 @@ impl Shard {
         if let Some(shape) = held.shape().with_value(held.value().len(), true) {
             self.table.set_expiry(at, shape, unix_ms);
         } else {
-            let alone = 2 * entry_bytes(common, held.key().len(), held.value().len(), true) + smallest_cost();
+            let alone =
+                2 * entry_bytes(common, held.key().len(), held.value().len(), true) + smallest_cost(1);
             self.rewrite(common, at, &[], expiry, 0).map_err(|none| Stop::from_heap(none, alone))?;
         }
         self.note_expiry(common, expiry);
@@ -498,14 +498,10 @@ impl Shard {
         self.table.held(at).map_or(0, cost)
     }
 
-    /// Forgets everything, and returns the memory of the table, to be freed at leisure. The caller clears the heap.
-    pub(super) fn clear(&mut self, common: &Common) -> Slots {
-        let (slots, large) = self.table.clear();
-        for entry in large {
-            common.heap.free(&common.budget, entry);
-        }
+    /// Forgets everything, and returns the table, to be freed at leisure. The caller clears the heap.
+    pub(super) fn clear(&mut self) -> Table {
         self.earliest_expiry = u64::MAX;
         self.sweep = Sweep { next: 0, earliest: u64::MAX };
-        slots
+        std::mem::take(&mut self.table)
     }
 }

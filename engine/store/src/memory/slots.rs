@@ -1,5 +1,4 @@
-//! What is a table made of? Words of 8 bytes, in memory whose size is known exactly: whole pages from the kernel, or less than one from the
-//! allocator.
+//! What is a table made of? Words of 8 bytes, in memory from the pool (`slot_pool.rs`).
 //!
 //! ```text
 //! 63         45   44       43                                    0
@@ -7,13 +6,10 @@
 //!   19 bits      1 bit      44 bits: all that user space has on x86-64 and arm64 (47 bits)
 //! ```
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use super::entry::{Entry, UNIT};
-use super::heap::{Mapping, NoRoom, PAGE};
-use super::size_class;
 
 const ADDRESS_BITS: u32 = 44;
 const VOLATILE: u64 = 1 << ADDRESS_BITS;
@@ -31,6 +27,11 @@ impl Slot {
         let address = entry.address().expose_provenance().get() as u64 / UNIT as u64;
         debug_assert!(address >> ADDRESS_BITS == 0 && u64::from(tag) >> TAG_BITS == 0);
         Self(u64::from(tag) << (ADDRESS_BITS + 1) | if is_volatile { VOLATILE } else { 0 } | address)
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_number(number: u64) -> Self {
+        Self(number)
     }
 
     pub(super) fn is_empty(self) -> bool {
@@ -57,7 +58,7 @@ impl Slot {
     }
 }
 
-/// An array of slots.
+/// An array of slots. Who has it gives it back to the pool it is from: dropping it only forgets it, until the pool is dropped.
 pub(super) struct Slots {
     start: NonNull<Slot>,
     len: usize,
@@ -72,40 +73,16 @@ impl Default for Slots {
     }
 }
 
-/// Bytes of memory that so many slots occupy.
-pub(super) fn cost(len: usize) -> u64 {
-    let bytes = len * SLOT_BYTES;
-    if bytes < PAGE { size_class::cost(bytes) } else { bytes.next_multiple_of(PAGE) as u64 }
-}
-
-/// At least `len`, and as many as cost the same.
-pub(super) fn rounded(len: usize) -> usize {
-    let bytes = len * SLOT_BYTES;
-    if bytes < PAGE {
-        size_class::usable(bytes).min(PAGE - SLOT_BYTES) / SLOT_BYTES
-    } else {
-        bytes.next_multiple_of(PAGE) / SLOT_BYTES
-    }
-}
-
 impl Slots {
-    pub(super) fn new(len: usize) -> Result<Self, NoRoom> {
-        if len == 0 {
-            return Ok(Self::default());
-        }
-        let start = match layout(len) {
-            // SAFETY: the layout is not empty.
-            Some(layout) => NonNull::new(unsafe { alloc_zeroed(layout) }),
-            None => Mapping::new(len * SLOT_BYTES, PAGE, false).map(Mapping::leak),
-        };
-        // Zeroed memory is empty slots.
-        Ok(Self { start: start.ok_or(NoRoom::System)?.cast(), len })
+    /// # Safety
+    /// So many slots are there, zeroed or written, for this array alone, as long as the pool is.
+    pub(super) unsafe fn at(start: NonNull<Slot>, len: usize) -> Self {
+        Self { start, len }
     }
-}
 
-/// How an array is allocated; `None` for one that is mapped.
-fn layout(len: usize) -> Option<Layout> {
-    Layout::array::<Slot>(len).ok().filter(|layout| layout.size() < PAGE)
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.start.cast()
+    }
 }
 
 impl Deref for Slots {
@@ -121,21 +98,5 @@ impl DerefMut for Slots {
     fn deref_mut(&mut self) -> &mut [Slot] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl Drop for Slots {
-    fn drop(&mut self) {
-        if self.len == 0 {
-            return;
-        }
-        let start = self.start.cast();
-        // SAFETY: this is how it was allocated, or what was leaked, page for page; nobody refers to it any more.
-        unsafe {
-            match layout(self.len) {
-                Some(layout) => dealloc(start.as_ptr(), layout),
-                None => drop(Mapping::from_leaked(start, (self.len * SLOT_BYTES).next_multiple_of(PAGE))),
-            }
-        }
     }
 }

@@ -9,12 +9,12 @@ use foldhash::quality::SeedableRandomState;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::budget::Budget;
+use super::clear::DeadTable;
 use super::evict::Candidates;
 use super::heap::Heap;
 use super::policy::Policy;
 pub(super) use super::shard::Location;
 use super::shard::{Common, Shard};
-use super::slots::Slots;
 use super::table::tag_of;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -33,8 +33,8 @@ pub(crate) struct Store {
     samples: AtomicU32,
     random: AtomicU64,
     pub(super) candidates: Mutex<Candidates>,
-    /// Memory of tables that are no more, still counted (`clear.rs`).
-    pub(super) dead_tables: Mutex<Vec<Slots>>,
+    /// Tables that are no more, still counted (`clear.rs`).
+    pub(super) dead_tables: Mutex<Vec<DeadTable>>,
     /// Held by the one call that makes room for itself (`room.rs`).
     pub(super) making_room: Mutex<()>,
     pub(super) sweeping: AtomicU64,
@@ -90,7 +90,7 @@ impl Store {
         let shards: Box<[Padded]> = (0..count).map(|_| Padded::default()).collect();
         let base = base_bytes(count);
         let budget = Budget::new(cap_bytes, base);
-        let heap = Heap::new(cap_bytes, is_huge(cap_bytes));
+        let heap = Heap::new(cap_bytes);
         // A cap too small for this holds nothing: every write is refused.
         heap.prepare(&budget);
         let common = Common::new(base, budget, heap, clock, policy);
@@ -229,11 +229,12 @@ impl Store {
     }
 }
 
-/// From this cap on huge pages are asked for: they save most misses of the address cache, and 2 MiB more or less do not matter.
-const HUGE_FROM: u64 = 256 * 1024 * 1024;
-
-fn is_huge(cap_bytes: u64) -> bool {
-    cap_bytes >= HUGE_FROM
+impl Drop for Store {
+    fn drop(&mut self) {
+        // Long mappings are in no list of the heap.
+        self.clear();
+        while self.bury() {}
+    }
 }
 
 /// One shard per 256 KiB of cap, so that a small store is not eaten by its tables; up to 4096, from where on more

@@ -18,8 +18,9 @@ use std::marker::PhantomData;
 
 use super::budget::Budget;
 use super::entry::{Contents, Entry, Owned, Shape};
-use super::heap::{Found, Heap, NoRoom, Survivors};
-use super::slots::{Slot, Slots, TAG_BITS, cost, rounded};
+use super::heap::{Found, Heap, NoRoom, PAGE, Survivors};
+use super::slot_pool::rounded;
+use super::slots::{SLOT_BYTES, Slot, Slots, TAG_BITS};
 
 const SMALLEST: usize = 8;
 
@@ -130,14 +131,9 @@ fn following(at: usize, slots: usize) -> usize {
     if at + 1 == slots { 0 } else { at + 1 }
 }
 
-/// Bytes of memory that a table of so many slots occupies.
-pub(super) fn table_cost(slots: usize) -> u64 {
-    cost(slots)
-}
-
-/// The size of a table that holds one entry.
-pub(super) fn smallest_cost() -> u64 {
-    table_cost(SMALLEST)
+/// What so many tables that hold one entry each take from the budget, or a table of so many entries.
+pub(super) fn smallest_cost(tables: usize) -> u64 {
+    (tables * SMALLEST * SLOT_BYTES).next_multiple_of(PAGE) as u64
 }
 
 fn slots_for(entries: usize) -> usize {
@@ -159,6 +155,11 @@ impl Table {
         self.len as usize
     }
 
+    /// Whether it has no memory.
+    pub(super) fn is_unused(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     pub(super) fn volatile(&self) -> usize {
         self.volatile as usize
     }
@@ -166,10 +167,6 @@ impl Table {
     /// Entries with mappings of their own.
     pub(super) fn mapped(&self) -> usize {
         self.mapped as usize
-    }
-
-    pub(super) fn cost(&self) -> u64 {
-        table_cost(self.slots.len())
     }
 
     /// The entry at `at`, where there is one.
@@ -259,15 +256,15 @@ impl Table {
         (slots > SMALLEST && self.len() * 4 < slots).then(|| rounded((self.len() * 2).max(SMALLEST)))
     }
 
-    /// Moves the entries into `slots` slots. Both arrays exist while it runs.
-    pub(super) fn resize(&mut self, slots: usize) -> Result<(), NoRoom> {
-        let old = std::mem::replace(&mut self.slots, Slots::new(slots)?);
+    /// Moves the entries into other slots, which are empty and suffice, and hands back those that it had.
+    pub(super) fn resize(&mut self, slots: Slots) -> Slots {
+        let old = std::mem::replace(&mut self.slots, slots);
         for slot in old.iter().filter(|slot| !slot.is_empty()) {
             let at = self.place_for(slot.tag());
             self.open_gap(at);
             self.slots[at] = *slot;
         }
-        Ok(())
+        old
     }
 
     /// Where an entry with this tag goes, behind those with the same tag.
@@ -359,18 +356,29 @@ impl Table {
         old
     }
 
-    /// Takes all entries out that have pages of their own, and forgets the others, which the caller has cleared from the heap. What is left
-    /// is memory to be freed.
-    pub(super) fn clear(&mut self) -> (Slots, Vec<Owned>) {
-        let Self { slots, mapped, .. } = std::mem::take(self);
-        // SAFETY: entries that a table points to are there.
-        let large = |slot: &Slot| slot.entry().filter(|entry| unsafe { entry.is_mapped() });
-        let large: Vec<Owned> = match mapped {
-            0 => Vec::new(),
-            // SAFETY: the slots are this call's, so nothing else points to their entries.
-            _ => slots.iter().filter_map(large).map(|entry| unsafe { Owned::new(entry) }).collect(),
-        };
-        (slots, large)
+    /// Takes out the entries with pages of their own that are among the next few slots from `from` on, and says where to go on, if there may be
+    /// more. For a table that is no more: entries in segments are gone, and nothing is looked up in it again.
+    pub(super) fn take_mapped(
+        &mut self,
+        heap: &Heap,
+        from: usize,
+        most: usize,
+    ) -> (Vec<Owned>, Option<usize>) {
+        if self.mapped == 0 {
+            return (Vec::new(), None);
+        }
+        let end = self.slots.len().min(from + most);
+        let entries = self.slots[from..end].iter().filter_map(|slot| slot.entry());
+        let mapped = entries.filter(|entry| !heap.is_in_segment(*entry));
+        // SAFETY: only this table has it, which passes the slot once.
+        let taken: Vec<Owned> = mapped.map(|entry| unsafe { Owned::new(entry) }).collect();
+        self.mapped -= taken.len() as u32;
+        (taken, (end < self.slots.len() && self.mapped > 0).then_some(end))
+    }
+
+    /// The memory of a table that is no more.
+    pub(super) fn into_slots(self) -> Slots {
+        self.slots
     }
 
     /// Counts a holder of the entry at `at` beside the table, where it has pages of its own.

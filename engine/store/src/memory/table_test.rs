@@ -17,6 +17,12 @@ fn entry(key: &[u8], stamp: u32) -> Owned {
     unsafe { Owned::new(Entry::write(NonNull::from(memory).cast(), shape, &contents, false)) }
 }
 
+fn fresh(len: usize) -> Slots {
+    let memory = vec![0u64; len].leak();
+    // SAFETY: the memory is fresh, so long, and never freed.
+    unsafe { Slots::at(NonNull::from(memory).cast(), len) }
+}
+
 const HIGHEST: u32 = (1 << TAG_BITS) - 1;
 
 #[derive(Debug, Clone)]
@@ -69,7 +75,7 @@ proptest! {
             match step {
                 Step::Insert { tag, key, volatile } => {
                     if let Some(slots) = table.growth(1, comfort) {
-                        table.resize(slots).unwrap();
+                        table.resize(fresh(slots));
                     }
                     match table.find(tag, &[key]) {
                         Err(_) => table.insert(tag, entry(&[key], 0), volatile),
@@ -88,7 +94,7 @@ proptest! {
                 }
                 Step::Shrink => {
                     if let Some(slots) = table.excess() {
-                        table.resize(slots).unwrap();
+                        table.resize(fresh(slots));
                     }
                 }
             }
@@ -104,7 +110,7 @@ fn sampling_reaches_every_entry_about_equally_often() {
     let entries = 200;
     for number in 0..entries as u32 {
         if let Some(slots) = table.growth(1, true) {
-            table.resize(slots).unwrap();
+            table.resize(fresh(slots));
         }
         let (tag, key) = (rng.u32(..=HIGHEST), number.to_be_bytes());
         table.insert(tag, entry(&key, number), number % 10 == 0);

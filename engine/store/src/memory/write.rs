@@ -1,5 +1,6 @@
 //! How does a value change? Every write reserves the bytes it may need before it changes anything.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use super::entry::Owned;
@@ -132,7 +133,7 @@ impl Store {
         // They are filled to three quarters at least.
         let segments = in_segments / (heap.segment_bytes() / 4 * 3) + 1;
         // One more is kept free for cleaning.
-        let alone = mapped + (segments + 1) * heap.segment_bytes() + news.len() as u64 * smallest_cost();
+        let alone = mapped + (segments + 1) * heap.segment_bytes() + smallest_cost(news.len());
         if self.common.needed(alone) > self.common.budget.cap() {
             return Err(Stop::Short(Shortage { wants: Wants::LessLive(0), alone }));
         }
@@ -245,8 +246,13 @@ impl Store {
                 None => (0, None),
             };
             let sum = old.checked_add(delta).ok_or(Error::Overflow)?;
-            let text = sum.to_string();
-            shard.put(&self.common, New { location, key, value: text.as_bytes(), expiry }, at)?;
+            let mut text = [0; LONGEST_INTEGER];
+            let mut rest = &mut text[..];
+            // Nothing that is written to memory can fail but for want of room.
+            let _ = write!(rest, "{sum}");
+            let unused = rest.len();
+            let value = &text[..LONGEST_INTEGER - unused];
+            shard.put(&self.common, New { location, key, value, expiry }, at)?;
             Ok(sum)
         })
     }
@@ -294,7 +300,7 @@ impl Store {
                 Err(match stop {
                     // Both entries and, where the shards differ, both tables are there at the peak.
                     Stop::Short(Shortage { wants, alone }) => {
-                        Stop::Short(Shortage { wants, alone: alone + old_cost + smallest_cost() })
+                        Stop::Short(Shortage { wants, alone: alone + old_cost + smallest_cost(1) })
                     }
                     failed @ Stop::Failed(_) => failed,
                 })
@@ -314,8 +320,14 @@ fn parse_integer(text: &[u8]) -> Option<i64> {
     if !is_plain {
         return None;
     }
-    std::str::from_utf8(text).ok()?.parse().ok()
+    // Downwards, because there is one negative number more than there are positive ones.
+    let down = |sum: i64, digit: &u8| sum.checked_mul(10)?.checked_sub(i64::from(digit - b'0'));
+    let negative = digits.iter().try_fold(0, down)?;
+    if digits.len() < text.len() { Some(negative) } else { negative.checked_neg() }
 }
+
+/// `i64::MIN` in decimal.
+const LONGEST_INTEGER: usize = 20;
 
 #[cfg(test)]
 #[path = "write_test.rs"]

@@ -106,8 +106,11 @@ impl Heap {
     /// No table has an entry that lies in a segment, and nobody has one who is not in a table: the caller holds the locks of all shards.
     pub(in crate::memory) unsafe fn clear(&self, stopped: &Stopped<'_>) {
         let heads = self.heads.iter().map(|head| &head.0).chain([&stopped.0.head]);
-        self.pool.clear(heads.filter_map(|head| head.lock().take()).map(|filling| filling.segment));
+        let open = heads.filter_map(|head| head.lock().take()).map(|filling| filling.segment);
+        self.pool.clear(open);
         self.live.0.store(0, Relaxed);
+        // Those are freed by and by (`free_cleared`), and counted in the budget until they are.
+        self.graves.expect(self.large.swap(0, Relaxed));
     }
 
     /// Empties the segment in which the least lives, entry by entry, as `rehome` says. Returns the bytes that were moved, or `None` where there

@@ -14,7 +14,7 @@ struct Model {
 
 impl Model {
     fn new(cap: u64) -> Self {
-        let (heap, budget) = (Heap::new(cap, false), Budget::new(cap, 0));
+        let (heap, budget) = (Heap::new(cap), Budget::new(cap, 0));
         assert!(heap.prepare(&budget));
         Self { heap, budget, entries: HashMap::new(), rng: fastrand::Rng::with_seed(cap) }
     }
@@ -62,6 +62,7 @@ impl Model {
         }
         let usage = self.heap.usage();
         assert_eq!(usage.live, live);
+        while self.heap.bury(&self.budget) {}
         assert_eq!(self.budget.used(), usage.segments + usage.large);
         assert!(self.budget.used() <= self.budget.cap());
     }

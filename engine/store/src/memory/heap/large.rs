@@ -15,6 +15,7 @@ use std::sync::atomic::{
 };
 
 use super::NoRoom;
+use super::graves::Graves;
 use super::map::{self, Mapping, PAGE};
 use super::runs::{MOST_PAGES, Runs};
 use crate::memory::budget::Budget;
@@ -33,12 +34,12 @@ fn is_run(len: usize) -> bool {
 
 /// Pages that are not resident yet.
 pub(super) fn take(runs: &Runs, len: usize) -> Option<NonNull<u8>> {
-    if is_run(len) { runs.take(len / PAGE) } else { Mapping::new(len, PAGE, false).map(Mapping::leak) }
+    if is_run(len) { runs.take(len / PAGE) } else { Mapping::new(len, PAGE).map(Mapping::leak) }
 }
 
 /// # Safety
 /// `take` gave these pages, so many, and nobody refers to what is in them.
-pub(super) unsafe fn put(runs: &Runs, start: NonNull<u8>, len: usize) {
+unsafe fn put(runs: &Runs, start: NonNull<u8>, len: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         if is_run(len) {
@@ -94,17 +95,38 @@ unsafe fn pages_of(entry: Entry) -> (NonNull<u8>, usize) {
     unsafe { (entry.address().sub(PREFIX), PREFIX + entry.shape().len()) }
 }
 
-/// Lets go of an entry, and returns the bytes of its pages; the last to do so gives them back.
+/// Gives back pages that are counted, or has that done in pieces: counted until the last one is unmapped.
+///
+/// # Safety
+/// As [`put`].
+pub(super) unsafe fn put_counted(
+    runs: &Runs,
+    graves: &Graves,
+    budget: &Budget,
+    start: NonNull<u8>,
+    len: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if is_run(len) {
+            put(runs, start, len);
+            budget.release(len as u64);
+        } else {
+            graves.add(Mapping::from_leaked(start, len));
+        }
+    }
+}
+
+/// Lets go of an entry, and returns the bytes of its pages; the last to do so gives them back, or has that done in pieces.
 ///
 /// # Safety
 /// The entry has pages of its own, and the caller is one of its holders.
-pub(super) unsafe fn free(runs: &Runs, budget: &Budget, entry: Entry) -> u64 {
+pub(super) unsafe fn free(runs: &Runs, graves: &Graves, budget: &Budget, entry: Entry) -> u64 {
     // SAFETY: the caller's promise.
     unsafe {
         let (start, len) = pages_of(entry);
         if holders(start).fetch_sub(1, AcqRel) == 1 {
-            put(runs, start, len);
-            budget.release(len as u64);
+            put_counted(runs, graves, budget, start, len);
         }
         len as u64
     }
@@ -195,9 +217,9 @@ pub(super) unsafe fn hold(entry: Entry) {
 ///
 /// # Safety
 /// The caller is a holder by [`hold`], and reads the value no more.
-pub(super) unsafe fn let_go(runs: &Runs, budget: &Budget, entry: Entry) {
+pub(super) unsafe fn let_go(runs: &Runs, graves: &Graves, budget: &Budget, entry: Entry) {
     // SAFETY: the caller's promise.
-    unsafe { free(runs, budget, entry) };
+    unsafe { free(runs, graves, budget, entry) };
 }
 
 /// Whether anybody but the table holds the entry.

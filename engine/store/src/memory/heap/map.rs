@@ -20,7 +20,7 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// `len` bytes, rounded up to pages, at a multiple of `align` (a power of two). `None` when the kernel refuses.
-    pub(in crate::memory) fn new(len: usize, align: usize, huge: bool) -> Option<Self> {
+    pub(in crate::memory) fn new(len: usize, align: usize) -> Option<Self> {
         let len = len.checked_next_multiple_of(PAGE)?;
         let slack = if align > PAGE { align } else { 0 };
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
@@ -44,14 +44,18 @@ impl Mapping {
                 unmap(start.add(len), slack - head);
             }
         }
-        let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
+        // One byte written must not make 2 MiB resident, nor wait for them to be filled with zeros.
         // SAFETY: the range is this mapping's; the advice changes no contents. A kernel without huge pages refuses it.
-        let _ = unsafe { madvise(start.as_ptr().cast(), len, advice) };
+        let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxNoHugepage) };
         Some(Self { start, len })
     }
 
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
     }
 
     /// Gives it up without unmapping it.

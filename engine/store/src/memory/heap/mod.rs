@@ -1,7 +1,7 @@
 //! Where do entries get their memory, and how does it become free again? A log in segments, cleaned by moving what lives.
 //!
 //! - `segment`: an aligned piece of memory that is filled once, and a count of what lives in it
-//! - `pool`: which segments are free, full, or with the system; every one that is resident is counted in the budget
+//! - `pool`: which segments are free, full and in which order (`line`), or with the system; every one that is resident is counted in the budget
 //! - `large`: an entry too long for a segment has pages of its own, in `runs` or a mapping
 //! - `clean`: empties the segment in which the least lives
 //! - `map`: pages from the kernel and back
@@ -11,7 +11,9 @@
 //! would not copy, but keep what one size left behind from all others.
 
 mod clean;
+mod graves;
 mod large;
+mod line;
 mod map;
 mod pool;
 mod runs;
@@ -25,11 +27,12 @@ use parking_lot::Mutex;
 
 use clean::Cleaner;
 pub(super) use clean::{Found, Survivors};
+use graves::Graves;
 pub(super) use large::is_shared;
 pub(super) use map::{Mapping, PAGE};
 use pool::Pool;
 pub(super) use pool::Queue;
-use runs::Runs;
+pub(super) use runs::{MOST_PAGES, Runs};
 use segment::{HEADER, Segment};
 
 use super::budget::Budget;
@@ -58,6 +61,7 @@ pub(super) struct Heap {
     live: Apart<AtomicU64>,
     /// Bytes of mappings of single entries.
     large: AtomicU64,
+    graves: Graves,
 }
 
 /// On cache lines of its own.
@@ -96,18 +100,19 @@ const FEWEST_ENTRIES: usize = 4;
 const MOST_HEADS: usize = 8;
 
 impl Heap {
-    /// A heap whose segments suit a cap. `huge` asks for huge pages, which makes it count 2 MiB at a time.
-    pub(super) fn new(cap: u64, is_huge: bool) -> Self {
+    /// A heap whose segments suit a cap.
+    pub(super) fn new(cap: u64) -> Self {
         let segment_bytes = segment_bytes_for(cap);
         let heads = (cap / (segment_bytes as u64 * 256)).clamp(1, MOST_HEADS as u64);
         Self {
-            pool: Pool::new(segment_bytes, is_huge),
+            pool: Pool::new(segment_bytes),
             runs: Runs::default(),
             heads: (0..heads).map(|_| Apart(Mutex::new(None))).collect(),
             cleaner: Mutex::default(),
             is_fifo: AtomicBool::new(false),
             live: Apart(AtomicU64::new(0)),
             large: AtomicU64::new(0),
+            graves: Graves::default(),
         }
     }
 
@@ -228,7 +233,7 @@ impl Heap {
         // SAFETY: the entry is there still, and this call has it alone.
         unsafe {
             if entry.is_mapped() {
-                self.large.fetch_sub(large::free(&self.runs, budget, entry), Relaxed);
+                self.large.fetch_sub(large::free(&self.runs, &self.graves, budget, entry), Relaxed);
                 return;
             }
             let len = entry.shape().len();
@@ -262,7 +267,7 @@ impl Heap {
     /// It said true, this is called once for it, and the value is read no more.
     pub(super) unsafe fn let_go(&self, budget: &Budget, entry: Entry) {
         // SAFETY: the caller's promise.
-        unsafe { large::let_go(&self.runs, budget, entry) };
+        unsafe { large::let_go(&self.runs, &self.graves, budget, entry) };
     }
 
     /// Pages for a buffer of the program, zeroed or with what was in them, for the caller alone. Not counted here.
@@ -270,13 +275,13 @@ impl Heap {
         large::take(&self.runs, len)
     }
 
-    /// Takes pages back.
+    /// Takes pages back, which are counted until the system has them.
     ///
     /// # Safety
     /// [`take_pages`](Self::take_pages) gave them, so many, or [`resize_pages`](Self::resize_pages) did, and nobody refers to what is in them.
-    pub(super) unsafe fn put_pages(&self, start: NonNull<u8>, len: usize) {
+    pub(super) unsafe fn put_pages(&self, budget: &Budget, start: NonNull<u8>, len: usize) {
         // SAFETY: the caller's promise.
-        unsafe { large::put(&self.runs, start, len) };
+        unsafe { large::put_counted(&self.runs, &self.graves, budget, start, len) };
     }
 
     /// Makes pages more without copying what they hold; `None` where that cannot be done.
@@ -291,6 +296,23 @@ impl Heap {
     ) -> Option<NonNull<u8>> {
         // SAFETY: the caller's promise.
         unsafe { large::resize_pages(start, before, after) }
+    }
+
+    /// Frees an entry with pages of its own that was there when the heap was cleared.
+    pub(super) fn free_cleared(&self, budget: &Budget, owned: Owned) {
+        // SAFETY: the entry is there still, and this call has it alone.
+        let bytes = unsafe { large::free(&self.runs, &self.graves, budget, owned.into_entry()) };
+        self.graves.forget(bytes);
+    }
+
+    /// Gives back a piece of a large entry that is no more; false if there is none.
+    pub(super) fn bury(&self, budget: &Budget) -> bool {
+        self.graves.bury(budget)
+    }
+
+    /// Whether an entry lies, or lay, in a segment. Others have pages of their own.
+    pub(super) fn is_in_segment(&self, entry: Entry) -> bool {
+        self.pool.holds(entry.address())
     }
 
     /// Segments that are full or nearly so.
@@ -310,11 +332,6 @@ impl Heap {
     /// Segments that new entries find without anything being cleaned.
     pub(super) fn free_segments(&self) -> usize {
         self.pool.free()
-    }
-
-    /// What the heap takes from the budget at a time.
-    pub(super) fn increment(&self) -> u64 {
-        self.pool.increment()
     }
 
     /// Gives free segments back to the budget and the system, all but `keep`, and `most` of them.
@@ -358,7 +375,9 @@ impl Heap {
     /// else.
     pub(super) fn excess(&self, budget: &Budget, wanted: u64) -> u64 {
         let Usage { segments, live, waste, unfilled, .. } = self.usage();
-        let fixed = budget.used().saturating_sub(segments).saturating_add(wanted).saturating_add(unfilled);
+        // What is dead and counted still goes before anything that lives.
+        let dead = segments + self.graves.bytes();
+        let fixed = budget.used().saturating_sub(dead).saturating_add(wanted).saturating_add(unfilled);
         // A share is kept free, so that cleaning finds something to gain.
         let share = if budget.cap() < SMALL_CAP { 64 } else { 32 };
         let slack = if live == 0 {

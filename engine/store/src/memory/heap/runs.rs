@@ -11,13 +11,13 @@ use parking_lot::Mutex;
 use super::map::{self, Mapping, PAGE};
 
 /// The longest run, in pages: 1 MiB.
-pub(super) const MOST_PAGES: usize = 256;
+pub(in crate::memory) const MOST_PAGES: usize = 256;
 
 /// Addresses that are asked of the kernel at once.
 const CHUNK: usize = 32 * 1024 * 1024;
 
 #[derive(Default)]
-pub(super) struct Runs(Mutex<Inner>);
+pub(in crate::memory) struct Runs(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -35,7 +35,7 @@ unsafe impl Send for Address {}
 
 impl Runs {
     /// A run of so many pages, zeroed and not resident, for the caller alone.
-    pub(super) fn take(&self, pages: usize) -> Option<NonNull<u8>> {
+    pub(in crate::memory) fn take(&self, pages: usize) -> Option<NonNull<u8>> {
         debug_assert!((1..=MOST_PAGES).contains(&pages));
         let mut inner = self.0.lock();
         if let Some(Address(start)) = inner.free.get_mut(pages - 1).and_then(Vec::pop) {
@@ -43,7 +43,7 @@ impl Runs {
         }
         let len = pages * PAGE;
         if inner.chunks.is_empty() || inner.end + len > CHUNK {
-            inner.chunks.push(Mapping::new(CHUNK, PAGE, false)?);
+            inner.chunks.push(Mapping::new(CHUNK, PAGE)?);
             inner.end = 0;
         }
         // SAFETY: the chunk is longer than that, as was checked.
@@ -56,7 +56,7 @@ impl Runs {
     ///
     /// # Safety
     /// It was taken with so many pages, and nobody refers to what is in it.
-    pub(super) unsafe fn put(&self, start: NonNull<u8>, pages: usize) {
+    pub(in crate::memory) unsafe fn put(&self, start: NonNull<u8>, pages: usize) {
         // SAFETY: the caller's promise.
         unsafe { map::give_back(start, pages * PAGE) };
         let mut inner = self.0.lock();

@@ -1,7 +1,7 @@
 //! What is a segment? An aligned piece of memory that is filled from its start to its end, entry behind entry.
 //!
 //! ```text
-//! 0               16                                   end          SEGMENT
+//! 0               32                                   end          SEGMENT
 //! | live, place … | entry | entry | entry | …          | left empty |
 //! ```
 //!
@@ -10,10 +10,11 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::{
-    AtomicU32,
+    AtomicPtr, AtomicU32,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
+use super::pool::Queue;
 use crate::memory::entry::Entry;
 
 /// What stands at the start of every segment.
@@ -23,12 +24,17 @@ struct Header {
     live: AtomicU32,
     /// Where the last entry ends, from the segment's start; means something once the segment is sealed.
     end: AtomicU32,
-    /// Where it stands in the pool's list of sealed segments, counted from 1; 0 while it is filled, cleaned or free, and in memory that was
-    /// given back. Guarded by the pool's lock.
+    /// Where it stands in the pool's list of sealed segments, counted from 1, and in the highest bit, in which line; 0 while it is filled or
+    /// cleaned and in memory that was given back. Means nothing in a free segment. Guarded by the pool's lock, as are those that follow.
     place: AtomicU32,
-    /// In which queue it stands, and where: changes each time it is sealed. Guarded by the pool's lock.
-    ticket: AtomicU32,
+    _unused: u32,
+    /// Who stands before and behind it in its line.
+    before: AtomicPtr<u8>,
+    after: AtomicPtr<u8>,
 }
+
+/// In `place`: stands in the line of the old ones.
+const OLD: u32 = 1 << 31;
 
 /// Bytes of a segment that hold no entries.
 pub(super) const HEADER: usize = size_of::<Header>();
@@ -98,21 +104,29 @@ impl Segment {
         self.header().end.store(end as u32, Release);
     }
 
-    /// Where it stands in the list of sealed segments, if it does.
-    pub(super) fn place(self) -> Option<usize> {
-        (self.header().place.load(Relaxed) as usize).checked_sub(1)
+    /// Where it stands in the list of sealed segments, if it does, and in which line.
+    pub(super) fn place(self) -> Option<(usize, Queue)> {
+        let place = self.header().place.load(Relaxed);
+        let queue = if place & OLD == 0 { Queue::Young } else { Queue::Old };
+        Some(((place & !OLD).checked_sub(1)? as usize, queue))
     }
 
-    pub(super) fn set_place(self, place: Option<usize>) {
-        self.header().place.store(place.map_or(0, |place| place as u32 + 1), Relaxed);
+    pub(super) fn set_place(self, place: Option<(usize, Queue)>) {
+        let bit = |queue| if queue == Queue::Old { OLD } else { 0 };
+        let place = place.map_or(0, |(place, queue)| (place as u32 + 1) | bit(queue));
+        self.header().place.store(place, Relaxed);
     }
 
-    pub(super) fn ticket(self) -> u32 {
-        self.header().ticket.load(Relaxed)
+    /// Who stands before and behind it in its line.
+    pub(super) fn neighbours(self) -> (Option<Self>, Option<Self>) {
+        let at = |link: &AtomicPtr<u8>| NonNull::new(link.load(Relaxed)).map(Self);
+        (at(&self.header().before), at(&self.header().after))
     }
 
-    pub(super) fn set_ticket(self, ticket: u32) {
-        self.header().ticket.store(ticket, Relaxed);
+    pub(super) fn set_neighbours(self, before: Option<Self>, after: Option<Self>) {
+        let link = |segment: Option<Self>| segment.map_or(std::ptr::null_mut(), |segment| segment.0.as_ptr());
+        self.header().before.store(link(before), Relaxed);
+        self.header().after.store(link(after), Relaxed);
     }
 
     /// The entries, dead ones included, in the order in which they were written.
