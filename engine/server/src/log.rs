@@ -142,16 +142,6 @@ pub(crate) fn set_level(level: Level) {
     }
 }
 
-/// Tells an event whose level is a value.
-pub(crate) fn write(at: Level, message: fmt::Arguments<'_>) {
-    match at {
-        Level::Error => tracing::error!("{message}"),
-        Level::Warning => tracing::warn!("{message}"),
-        Level::Info => tracing::info!("{message}"),
-        Level::Debug => tracing::debug!("{message}"),
-    }
-}
-
 /// Says why the program ends: one line that begins with its name, or an event where events are JSON.
 pub(crate) fn fatal(message: fmt::Arguments<'_>) {
     match STARTED.get() {

@@ -21,7 +21,6 @@ use super::peer::{Peer, Turn, hang_up};
 use super::peers::Peers;
 use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
 use crate::listener::Listener;
-use crate::log::{self, Level};
 use crate::session::Session;
 use crate::shared::Shared;
 
@@ -111,13 +110,10 @@ impl Epoll {
                 Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => continue,
                 Err(error) => {
                     let message = io::Error::from(error);
-                    log::write(
-                        Level::Warning,
-                        format_args!(
-                            "cannot accept a connection: {message}; trying again in {} ms (raise `ulimit -n` or \
+                    tracing::warn!(
+                        "cannot accept a connection: {message}; trying again in {} ms (raise `ulimit -n` or \
                              lower --maxclients)",
-                            TICK.as_millis()
-                        ),
+                        TICK.as_millis()
                     );
                     return self.pause_accepting();
                 }
@@ -133,13 +129,13 @@ impl Epoll {
             }
             let (peer, local) = listener.names(&socket, peer);
             if let Err(error) = self.admit(shared, socket, peer, local) {
-                log::write(Level::Warning, format_args!("cannot watch a new connection: {error}"));
+                tracing::warn!("cannot watch a new connection: {error}");
             }
         }
     }
 
     fn admit(&mut self, shared: &Shared, socket: OwnedFd, peer: String, local: String) -> io::Result<()> {
-        log::write(Level::Debug, format_args!("{peer} connected"));
+        tracing::debug!("{peer} connected");
         let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
         let connection = Connection::new(Session::new(shared, entry), admission::count(shared));
         let interest = EventFlags::IN;
@@ -203,7 +199,7 @@ impl Epoll {
                 peer.connection.report(shared);
                 peer.connection.count_memory(shared, 0);
                 if let Err(error) = peer.watch(&self.poll, index) {
-                    log::write(Level::Warning, format_args!("cannot watch a connection: {error}"));
+                    tracing::warn!("cannot watch a connection: {error}");
                     return self.forget(shared, index);
                 }
             }
@@ -234,7 +230,7 @@ impl Epoll {
         for (index, listener) in self.listeners.iter().enumerate() {
             let data = EventData::new_u64(LISTENERS + index as u64);
             if let Err(error) = epoll::modify(&self.poll, &listener.socket, data, interest) {
-                log::write(Level::Error, format_args!("cannot watch {}: {error}", listener.address));
+                tracing::error!("cannot watch {}: {error}", listener.address);
             }
         }
     }
@@ -261,7 +257,7 @@ impl Epoll {
             let Some(peer) = self.peers.get(index) else { continue };
             let idle_ms = now_ms.saturating_sub(peer.connection.session().entry().last_active_ms());
             if timeout_ms > 0 && idle_ms > timeout_ms {
-                log::write(Level::Debug, format_args!("closing a connection idle for {idle_ms} ms"));
+                tracing::debug!("closing a connection idle for {idle_ms} ms");
                 self.forget(shared, index);
             } else if idle_ms > 2000 {
                 peer.connection.release_memory();
@@ -346,8 +342,7 @@ impl Reactor for Epoll {
             if let Some(end) = drain_until {
                 let left = self.peers.len();
                 if left > 0 && now >= end {
-                    let message = format_args!("{left} connections closed before their replies were taken");
-                    log::write(Level::Warning, message);
+                    tracing::warn!("{left} connections closed before their replies were taken");
                 }
                 if left == 0 || now >= end {
                     return Ok(());

@@ -9,7 +9,6 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::connection::{Buffers, Connection, Place};
-use crate::log::{self, Level};
 use crate::shared::Shared;
 
 /// One connection and its socket.
@@ -90,7 +89,7 @@ impl Peer {
     /// Receives once; `None` when there was nothing. The end of the stream finishes the connection.
     fn receive(&mut self, shared: &Shared, buffers: &mut Buffers) -> Result<Option<Place>, ()> {
         let Some((buffer, place)) = self.connection.prepare_input(shared, buffers) else {
-            log::write(Level::Warning, format_args!("no memory for a request; its connection is closed"));
+            tracing::warn!("no memory for a request; its connection is closed");
             self.connection.refuse();
             return Ok(None);
         };

@@ -27,7 +27,6 @@ use super::peer::hang_up;
 use super::peers::Peers;
 use super::{DRAIN_LIMIT, EXPIRY_BUDGET, MAINTENANCE_BUDGET, Reactor, TICK, admission};
 use crate::listener::Listener;
-use crate::log::{self, Level};
 use crate::session::Session;
 use crate::shared::Shared;
 use peer::{Peer, Receive};
@@ -152,10 +151,7 @@ impl Uring {
             let message = io::Error::from_raw_os_error(-result);
             let wait = TICK.as_millis();
             let advice = "raise `ulimit -n` or lower --maxclients";
-            log::write(
-                Level::Warning,
-                format_args!("cannot accept a connection: {message}; trying again in {wait} ms ({advice})"),
-            );
+            tracing::warn!("cannot accept a connection: {message}; trying again in {wait} ms ({advice})");
             // The next tick arms it again.
             return Ok(());
         }
@@ -174,7 +170,7 @@ impl Uring {
         }
         let Some(accepting) = self.listeners.get(index) else { return Ok(()) };
         let (peer, local) = accepting.listener.names(&socket, peer);
-        log::write(Level::Debug, format_args!("{peer} connected"));
+        tracing::debug!("{peer} connected");
         let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
         let slot = self.peers.insert(Peer::new(
             socket,
@@ -350,7 +346,7 @@ impl Uring {
             let Some(peer) = self.peers.get(slot) else { continue };
             let idle_ms = now_ms.saturating_sub(peer.connection.session().entry().last_active_ms());
             if timeout_ms > 0 && idle_ms > timeout_ms {
-                log::write(Level::Debug, format_args!("closing a connection idle for {idle_ms} ms"));
+                tracing::debug!("closing a connection idle for {idle_ms} ms");
                 peer.ending = true;
                 self.end(shared, slot)?;
             } else if idle_ms > 2000 {
@@ -404,7 +400,7 @@ fn hear(shared: &Shared, peer: &mut Peer, spare: &mut Vec<Vec<u8>>, bytes: &[u8]
         heard
     };
     if !heard {
-        log::write(Level::Warning, format_args!("no memory for a request; its connection is closed"));
+        tracing::warn!("no memory for a request; its connection is closed");
         peer.connection.refuse();
     }
 }
@@ -469,8 +465,7 @@ impl Reactor for Uring {
                 let left =
                     self.peers.len() + self.listeners.iter().filter(|accepting| accepting.is_armed).count();
                 if left > 0 && now >= end {
-                    let message = format_args!("{left} connections closed before their replies were taken");
-                    log::write(Level::Warning, message);
+                    tracing::warn!("{left} connections closed before their replies were taken");
                 }
                 if left == 0 || now >= end {
                     return Ok(());
