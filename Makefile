@@ -28,7 +28,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site crosscheck generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat crosscheck generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -55,7 +55,7 @@ bench: setup build drivers components ## Measure here (quick profile) and build 
 components: ## Run the criterion benchmarks of the codec and the memory store
 	@$(STATIC_BENCH) -p plumbkv -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
 
-test: setup fmt-check clippy build test-rust test-scripts test-python test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
+test: setup fmt-check clippy build test-rust test-scripts test-python compat test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
 	@echo "make test: all parts passed"
 
 .PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository valgrind calibrate rehearse machine-check propose
@@ -79,12 +79,16 @@ test-drivers: ## Lints and tests of the drivers: every engine reads back what it
 
 test-python: build ## redis-py against the real server
 	@.ci/with-server $(SERVER) .venv/bin/python engine/server/tests/python/test_redis_py.py
+	@.ci/with-server $(SERVER) .venv/bin/python engine/server/tests/python/test_redis_asyncio.py
 
 test-smoke: build ## The smoke profile through the real binary and a real container
 	@.ci/smoke $(RUNNER) $(SERVER)
 
 test-site: setup ## Unit tests, build and browser tests of the site
 	@cd website && npm run --silent typecheck && npm test --silent && npm run --silent build && npm run --silent e2e
+
+compat: setup build ## redis-benchmark, redis-cli and redis-py find the same as in redis-server: both back ends, and a container without io_uring
+	@.ci/compat $(SERVER)
 
 crosscheck: build ## Compare our load generator with redis-benchmark and wrk on the same cells
 	@.ci/crosscheck $(RUNNER) $(SERVER)

@@ -45,7 +45,6 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         .samples(config.samples)
         .clock(Arc::clone(&clock) as Arc<dyn Clock>);
     let database = Database::open(options).context("cannot open the store")?;
-    let startup_accounted_bytes = database.used();
     let max_clients = affordable_clients(config.max_clients);
     announce(&config, cap_bytes, &cap_origin, database.stats().shards);
 
@@ -93,7 +92,6 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             system: process::system(),
             run_id: run_id(),
             http_address: http_address.map_or_else(|| "off".to_owned(), |address| address.to_string()),
-            startup_accounted_bytes,
         },
     });
     if let (Some(listener), Some(address)) = (http, http_address) {
@@ -101,7 +99,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         tracing::info!("metrics at http://{address}/metrics");
     }
     others.serve(&shared);
-    shared.state.set_ready();
+    shared.state.set_ready(&shared.database);
     // The one line that programs wait for; its form is part of the interface, whatever the log level.
     log::line(format_args!("plumbkv ready: resp {}", addresses.join(", ")));
     reactor.run(&shared).context("the event loop ended")?;

@@ -57,7 +57,6 @@ impl Driver {
                 system: String::new(),
                 run_id: "0".repeat(40),
                 http_address: "off".to_owned(),
-                startup_accounted_bytes: 1,
             },
         };
         Self { shared }

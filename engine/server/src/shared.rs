@@ -70,37 +70,44 @@ pub(crate) struct Facts {
     pub(crate) run_id: String,
     /// Where `/metrics` is: `127.0.0.1:8379`, or `off`.
     pub(crate) http_address: String,
-    /// Memory accounted for before the first connection, in bytes.
-    pub(crate) startup_accounted_bytes: u64,
 }
 
 /// How far the server has come.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Resident memory when the server was ready to accept, in bytes; nothing before.
-    startup_resident_bytes: OnceLock<u64>,
+    /// Nothing before connections are served.
+    startup: OnceLock<Startup>,
     /// A signal has asked it to stop.
-    pub(crate) stopping: Arc<AtomicBool>,
+    stopping: Arc<AtomicBool>,
+}
+
+/// Memory when connections were first served, in bytes.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Startup {
+    pub(crate) resident_bytes: u64,
+    pub(crate) accounted_bytes: u64,
 }
 
 impl State {
     pub(crate) fn new(stopping: Arc<AtomicBool>) -> Self {
-        Self { startup_resident_bytes: OnceLock::new(), stopping }
+        Self { startup: OnceLock::new(), stopping }
     }
 
     /// From now on connections are served.
-    pub(crate) fn set_ready(&self) {
-        self.startup_resident_bytes.get_or_init(|| process::resident_bytes().unwrap_or(0));
+    pub(crate) fn set_ready(&self, database: &Database) {
+        self.startup.get_or_init(|| Startup {
+            resident_bytes: process::resident_bytes().unwrap_or(0),
+            accounted_bytes: database.used(),
+        });
     }
 
     /// Whether connections are served: not before the start is over, nor once the server was asked to stop.
     pub(crate) fn is_ready(&self) -> bool {
-        self.startup_resident_bytes.get().is_some() && !self.stopping.load(Ordering::Relaxed)
+        self.startup.get().is_some() && !self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Resident memory when the server was ready to accept, in bytes.
-    pub(crate) fn startup_resident_bytes(&self) -> u64 {
-        self.startup_resident_bytes.get().copied().unwrap_or(0)
+    pub(crate) fn startup(&self) -> Startup {
+        self.startup.get().copied().unwrap_or_default()
     }
 }
 

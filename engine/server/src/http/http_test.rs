@@ -10,7 +10,7 @@ fn every_metric_has_a_type_and_counts_what_info_counts() {
     for command in ["set a 1", "get a", "get none", "get", "incr a", "set b x ex 100", "incr b", "nonsense"] {
         client.ask(command);
     }
-    driver.shared.state.set_ready();
+    driver.shared.state.set_ready(&driver.shared.database);
     let registry = metrics::registry(Arc::new(driver.shared));
     let text = metrics::write(&registry).unwrap();
     for line in [

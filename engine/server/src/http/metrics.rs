@@ -123,7 +123,7 @@ fn store(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     if let Some(resident) = process::resident_bytes() {
         bytes("memory_resident", "Memory of the process that is in RAM (RSS)", resident)?;
     }
-    let startup = shared.state.startup_resident_bytes();
+    let startup = shared.state.startup().resident_bytes;
     bytes("memory_resident_startup", "RSS when connections were first served", startup)
 }
 

@@ -149,6 +149,25 @@ fn rise(policy: &str, cap: u64, seconds: u64, idle_clients: usize) -> (u64, u64)
         end.store(true, Relaxed);
         workers.into_iter().map(|worker| worker.join().unwrap()).sum::<u64>()
     });
+    if std::env::var("CAP_DEBUG").is_ok() {
+        let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", server.pid())).unwrap();
+        let (mut name, mut sums) = (String::new(), std::collections::BTreeMap::new());
+        for line in smaps.lines() {
+            if line.contains('-') && line.contains(" 00:") || line.contains("fe:") || line.contains("fd:") {
+                name = line.split_whitespace().nth(5).unwrap_or("anon").to_owned();
+            } else if let Some(rss) = line.strip_prefix("Rss:") {
+                *sums.entry(name.clone()).or_insert(0) +=
+                    rss.split_whitespace().next().unwrap().parse::<u64>().unwrap();
+            }
+        }
+        eprintln!(
+            "{sums:?} start {start} now {} hwm {}",
+            status(server.pid(), "VmRSS"),
+            status(server.pid(), "VmHWM")
+        );
+        eprintln!("{}", String::from_utf8_lossy(&server.client().bulk("INFO memory").unwrap_or_default()));
+        eprintln!("{}", String::from_utf8_lossy(&server.client().bulk("INFO clients").unwrap_or_default()));
+    }
     drop(idle);
     let peak = status(server.pid(), "VmHWM");
     (peak.saturating_sub(start), done)

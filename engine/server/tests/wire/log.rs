@@ -1,6 +1,6 @@
 //! What does the server write to stderr, in which form, and how much of it?
 
-use crate::server::{Server, plumbkv};
+use crate::server::{Server, plumbkv, refused};
 
 #[test]
 fn events_are_lines_with_time_and_level() {
@@ -38,4 +38,15 @@ fn the_level_decides_and_can_be_changed() {
     server.client().check("PING", b"+PONG\r\n");
     let line = server.wait_for_line("connected");
     assert!(line.contains("DEBUG 127.0.0.1:"), "{line}");
+}
+
+#[test]
+fn the_reason_for_not_starting_is_an_event_where_events_are_json() {
+    let server = Server::start(&[]);
+    let address = format!("127.0.0.1:{}", server.port);
+    let (code, text) = refused(plumbkv(&["serve", "--listen", &address, "--log-format", "json"]));
+    assert_eq!(code, 1, "{text}");
+    let line = text.lines().last().unwrap();
+    assert!(line.starts_with('{') && line.contains("\"level\":\"ERROR\""), "{text}");
+    assert!(line.contains(&format!("\"message\":\"cannot listen on {address}: ")), "{text}");
 }

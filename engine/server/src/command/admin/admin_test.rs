@@ -150,12 +150,9 @@ fn commands_and_errors_are_counted_by_name() {
     let mut client = driver.connect();
     client.send(b"set a x\r\nget a\r\nget a\r\nget\r\nincr a\r\nclient id\r\nnonsense\r\nset a y ex 0\r\n");
     let info = client.ask("info commandstats");
-    for line in [
-        "cmdstat_set:calls=2,rejected_calls=0,failed_calls=1",
-        "cmdstat_get:calls=2,rejected_calls=1,failed_calls=0",
-        "cmdstat_incr:calls=1,rejected_calls=0,failed_calls=1",
-        "cmdstat_client|id:calls=1,rejected_calls=0,failed_calls=0",
-    ] {
+    for line in
+        ["cmdstat_set:calls=2", "cmdstat_get:calls=2", "cmdstat_incr:calls=1", "cmdstat_client|id:calls=1"]
+    {
         assert!(info.contains(&format!("{line}\r\n")), "{line} in {info}");
     }
     assert!(!info.contains("cmdstat_mget") && !info.contains("cmdstat_info"), "{info}");
@@ -165,7 +162,7 @@ fn commands_and_errors_are_counted_by_name() {
     client.ask("config resetstat");
     assert!(client.ask("info errorstats").ends_with("# Errorstats\r\n\r\n"));
     let info = client.ask("info commandstats");
-    assert!(info.contains("cmdstat_config|resetstat:calls=1,") && !info.contains("cmdstat_get"), "{info}");
+    assert!(info.contains("cmdstat_config|resetstat:calls=1\r\n") && !info.contains("cmdstat_get"), "{info}");
 }
 
 #[test]
