@@ -27,6 +27,7 @@ pub(crate) fn warm() {
     // Many small pieces: one large one would be a mapping of its own, and leave with it.
     let pieces: Vec<Vec<u8>> = (0..HEAP_BYTES / 4096).map(|_| vec![1; 4096 - 16]).collect();
     drop(std::hint::black_box(pieces));
+    keep_freed_memory();
     warm_stack();
 }
 
@@ -35,29 +36,37 @@ pub(crate) fn warm_stack() {
     std::hint::black_box([1u8; STACK_BYTES]);
 }
 
-/// Tells glibc's allocator to keep what [`warm`] frees, and to give it to every thread: an arena for each would be memory that nobody has touched
-/// yet. To be called before any other thread runs.
+/// Tells glibc's allocator to give what it has to every thread: an arena for each would be memory that nobody has touched yet. To be called
+/// before any other thread runs.
 pub(crate) fn settle_allocator() {
     #[cfg(target_env = "gnu")]
     // SAFETY: changes numbers in the allocator; no thread but this one runs yet.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, HEAP_BYTES as libc::c_int);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * HEAP_BYTES as libc::c_int);
         // What is longer comes in pages of its own, which leave no hole behind.
         libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
     }
 }
 
-/// Where pages of this program's own file are mapped, to be read or run but not written.
+/// Tells it to keep what is free at the end of its memory now, and to give back what is free beyond that.
+fn keep_freed_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: reads and changes numbers in the allocator.
+    unsafe {
+        let kept = libc::mallinfo2().keepcost.min(2 * HEAP_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, kept as libc::c_int + 4096);
+    }
+}
+
+/// Where pages of files are mapped, to be read or run but not written: this program's own, and those of its libraries.
 fn executable_ranges(maps: &str) -> Vec<std::ops::Range<usize>> {
-    let executable = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
     let range = |line: &str| {
         let mut fields = line.split_whitespace();
-        let (addresses, permissions) = (fields.next()?, fields.next()?);
-        let is_own = line.ends_with(&executable) && !executable.is_empty();
+        let (addresses, permissions, file) = (fields.next()?, fields.next()?, fields.nth(3)?);
         let (start, end) = addresses.split_once('-')?;
         let range = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;
-        (is_own && permissions.starts_with('r') && !permissions.contains('w')).then_some(range)
+        (file.starts_with('/') && permissions.starts_with('r') && !permissions.contains('w')).then_some(range)
     };
     maps.lines().filter_map(range).collect()
 }
