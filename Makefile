@@ -28,7 +28,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat crosscheck generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat crosscheck faults generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -93,6 +93,11 @@ compat: setup build ## redis-benchmark, redis-cli and redis-py find the same as 
 crosscheck: build ## Compare our load generator with redis-benchmark and wrk on the same cells
 	@.ci/crosscheck $(RUNNER) $(SERVER)
 	@.ci/crosscheck-http $(RUNNER)
+
+faults: ## What badly behaved clients do to a release build: full numbers, both back ends, latency beside them judged
+	@failed=; for io in epoll auto; do echo "faults: --io $$io"; PLUMBKV_FAULTS=full TEST_IO=$$io \
+	cargo test --locked --release -p plumbkv-server --test wire faults:: -- --test-threads=1 --nocapture || failed=1; done; \
+	[ -z "$$failed" ]
 
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)

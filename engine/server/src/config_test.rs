@@ -111,3 +111,22 @@ fn every_setting_has_a_variable_of_the_same_name() {
         assert_eq!(back, setting.name);
     }
 }
+
+#[test]
+fn every_limit_is_read_from_every_source_and_refused_beyond_its_bounds() {
+    for limit in Limit::ALL {
+        let name = limit.name();
+        let value = limit.parse("2097152").unwrap();
+        let variable = variable(name);
+        let file = format!("{name} = 2097152");
+        for config in [
+            from(&[(name, "2097152")], &[], None),
+            from(&[], &[(&variable, "2097152")], None),
+            from(&[], &[], Some(&file)),
+        ] {
+            assert_eq!(config.unwrap().limits.get(limit), value, "{name}");
+        }
+        let refusal = from(&[(name, "-1")], &[], None).unwrap_err();
+        assert!(refusal.starts_with(&format!("--{name}: `-1` is not a ")), "{refusal}");
+    }
+}

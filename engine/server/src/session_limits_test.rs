@@ -295,3 +295,39 @@ fn http_ends_the_conversation_and_an_inline_get_does_not() {
     client.check("GET k x", "-ERR wrong number of arguments for 'get' command\r\n");
     assert!(!client.closed);
 }
+
+#[test]
+fn a_name_is_no_place_to_keep_data() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    let (passes, fails) = (vec![b'x'; 256], vec![b'x'; 257]);
+    for (words, what) in [
+        (vec![&b"CLIENT"[..], b"SETNAME"], "Client names"),
+        (vec![b"HELLO", b"2", b"SETNAME"], "Client names"),
+        (vec![b"CLIENT", b"SETINFO", b"LIB-NAME"], "lib-name"),
+        (vec![b"CLIENT", b"SETINFO", b"LIB-VER"], "lib-ver"),
+    ] {
+        let refusal = format!("-ERR {what} cannot be longer than 256 bytes");
+        assert_eq!(ask(&mut client, &[&words[..], &[&fails]].concat()), refusal);
+        assert!(!ask(&mut client, &[&words[..], &[&passes]].concat()).starts_with('-'));
+    }
+}
+
+#[test]
+fn an_error_does_not_repeat_a_word_without_end() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    let word = vec![b'x'; MIB];
+    for words in [
+        vec![&b"CONFIG"[..], b"SET", &word, b"1"],
+        vec![b"CONFIG", b"SET", b"max-arguments", &word],
+        vec![b"CONFIG", b"SET", b"maxmemory-policy", &word],
+        vec![b"CLIENT", b"LIST", b"TYPE", &word],
+        vec![b"EXPIRE", b"k", b"1", &word],
+        vec![b"CLIENT", &word],
+        vec![&word, &word],
+    ] {
+        let reply = ask(&mut client, &words);
+        assert!(reply.starts_with("-ERR ") && reply.len() <= 4097, "{} bytes", reply.len());
+    }
+}

@@ -48,8 +48,8 @@ const NO_PASSWORD_SET: CommandError = CommandError::fixed(
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
      configuration is correct?",
 );
-const BAD_NAME: CommandError =
-    CommandError::fixed("ERR Client names cannot contain spaces, newlines or special characters.");
+/// Bytes of a client's name, of its library's and of that one's version.
+const LONGEST_NAME: usize = 256;
 
 impl<'a> Command<'a> {
     pub(crate) fn parse(id: Id, mut words: Arguments<'a>) -> Result<Self, CommandError> {
@@ -144,7 +144,7 @@ impl<'a> Command<'a> {
                 context.bulk(name.as_bytes())
             }
             Self::SetName { name } => {
-                context.client.entry.set_name(printable(name).ok_or(BAD_NAME)?);
+                context.client.entry.set_name(printable(name, "Client names")?);
                 context.ok()
             }
             Self::SetInfo { attribute, value } => {
@@ -185,7 +185,7 @@ fn hello(
         return Err(HELLO_NEEDS_AUTH);
     }
     if let Some(name) = name {
-        context.client.entry.set_name(printable(name).ok_or(BAD_NAME)?);
+        context.client.entry.set_name(printable(name, "Client names")?);
     }
     if let Some(version) = version {
         context.client.set_version(version);
@@ -224,20 +224,24 @@ fn authenticate(
     Ok(())
 }
 
-/// A name must not break the lines of CLIENT LIST: printable ASCII without blanks, as in Redis.
-fn printable(name: &[u8]) -> Option<&str> {
+/// A name must not break the lines of CLIENT LIST: printable ASCII without blanks, as in Redis. Nor is it a place to keep data
+/// that no cap counts.
+fn printable<'n>(name: &'n [u8], what: &str) -> Result<&'n str, CommandError> {
+    if name.len() > LONGEST_NAME {
+        return Err(CommandError::new(format!("ERR {what} cannot be longer than {LONGEST_NAME} bytes")));
+    }
     let fits = name.iter().all(|byte| (b'!'..=b'~').contains(byte));
-    if fits { std::str::from_utf8(name).ok() } else { None }
+    let text = if fits { std::str::from_utf8(name).ok() } else { None };
+    text.ok_or_else(|| {
+        CommandError::new(format!("ERR {what} cannot contain spaces, newlines or special characters."))
+    })
 }
 
 fn set_info(client: &Client, attribute: &[u8], value: &[u8]) -> Result<(), CommandError> {
-    let unfit = |what| {
-        CommandError::new(format!("ERR {what} cannot contain spaces, newlines or special characters."))
-    };
     if is(attribute, "LIB-NAME") {
-        client.entry.set_library_name(printable(value).ok_or_else(|| unfit("lib-name"))?);
+        client.entry.set_library_name(printable(value, "lib-name")?);
     } else if is(attribute, "LIB-VER") {
-        client.entry.set_library_version(printable(value).ok_or_else(|| unfit("lib-ver"))?);
+        client.entry.set_library_version(printable(value, "lib-ver")?);
     } else {
         return Err(CommandError::quoting("ERR Unrecognized option '", attribute, "'"));
     }

@@ -199,6 +199,9 @@ impl Context<'_> {
 /// Bytes around a bulk string, at most.
 const BULK_HEAD: usize = 32;
 
+/// Bytes of an error text that are sent: it may repeat a client's word of half a gigabyte.
+const LONGEST_ERROR: usize = 4096;
+
 /// Runs one request and appends its reply. An empty request (a blank inline line) has none.
 pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) {
     if request.is_empty() {
@@ -208,7 +211,9 @@ pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, ou
     if let Err(error) = dispatch(shared, client, request, output) {
         // A reply may have been half written when its command failed, MGET's for instance.
         output.go_back(start);
-        ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text().as_ref());
+        let text = error.text();
+        let text = &text[..text.len().min(LONGEST_ERROR)];
+        ReplyWriter::new(&mut output.bytes, client.version).error_bytes(text);
         shared.command_stats.answer_error(error.text());
     }
 }

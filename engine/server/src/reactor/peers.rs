@@ -1,13 +1,20 @@
 //! Who is connected to this reactor? Connections by number; numbers are used again.
 
+use crate::warm;
+
 pub(super) struct Peers<P> {
     pub(super) slots: Vec<Option<Box<P>>>,
     free: Vec<usize>,
+    /// How many there were when memory was last looked after.
+    before: usize,
 }
+
+/// So many connections fewer are worth a look at what the allocator keeps of them.
+const MANY: usize = 256;
 
 impl<P> Default for Peers<P> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self { slots: Vec::new(), free: Vec::new(), before: 0 }
     }
 }
 
@@ -34,6 +41,20 @@ impl<P> Peers<P> {
         let peer = self.slots.get_mut(index)?.take()?;
         self.free.push(index);
         Some(peer)
+    }
+
+    /// Gives memory back to the system when many have gone since the last call: what they took lies in small pieces between
+    /// others, and the allocator would keep it.
+    pub(super) fn give_back_memory(&mut self) {
+        let now = self.len();
+        if now + MANY <= self.before {
+            if now == 0 {
+                self.slots = Vec::new();
+                self.free = Vec::new();
+            }
+            warm::release_freed_memory();
+        }
+        self.before = now;
     }
 
     pub(super) fn len(&self) -> usize {

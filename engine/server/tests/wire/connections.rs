@@ -168,3 +168,14 @@ fn protected_mode_refuses_peers_from_beyond_loopback() {
     let unprotected = on_all(&["--protected-mode", "no"]);
     Client::tcp((address, unprotected.port)).check("PING", b"+PONG\r\n");
 }
+
+#[test]
+fn who_owes_a_password_has_little_time() {
+    let server = Server::start(&["--password", "secret", "--auth-timeout", "1"]);
+    let (mut stranger, mut friend) = (server.client(), server.client());
+    friend.check("AUTH secret", b"+OK\r\n");
+    stranger.check("PING", b"-NOAUTH Authentication required.\r\n");
+    let (reply, closed) = stranger.receive_to_end(Duration::from_secs(6));
+    assert!(closed && reply.is_empty(), "{}", reply.escape_ascii());
+    friend.check("PING", b"+PONG\r\n");
+}

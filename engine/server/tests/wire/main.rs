@@ -12,6 +12,7 @@ mod commands;
 mod connections;
 mod differential;
 mod expiry;
+mod faults;
 mod http;
 mod log;
 mod memory;
