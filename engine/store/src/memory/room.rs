@@ -98,6 +98,9 @@ impl Making<'_> {
 /// Segments that are cleaned for one that is wanted before more is evicted.
 const FEW_CLEANINGS: u64 = 8;
 
+/// Segments' worth of what is dead, below which writes do not clean ahead.
+const WORTHWHILE: u64 = 8;
+
 /// Entries that one write evicts at most while it holds its shard.
 const MOST_AT_ONCE: usize = 8;
 
@@ -123,6 +126,8 @@ impl Store {
                 Ok(done) => {
                     if shard.allocated {
                         self.relieve(&mut shard, protected);
+                        drop(shard);
+                        self.clean_ahead();
                     }
                     return Ok(done);
                 }
@@ -143,6 +148,19 @@ impl Store {
             if self.common.excess() == 0 || !self.evict_one_here(shard, protected) {
                 return;
             }
+        }
+    }
+
+    /// Cleans a segment where the next writes will need one that is free: to empty one takes several cleanings, and the write that finds
+    /// none would have to wait for all of them.
+    fn clean_ahead(&self) {
+        let (heap, budget) = (&self.common.heap, &self.common.budget);
+        if self.policy() == Policy::AllkeysS3Fifo || !heap.cleans_ahead() {
+            return;
+        }
+        let is_full = budget.used().saturating_add(heap.segment_bytes()) > budget.cap();
+        if is_full && heap.garbage() >= WORTHWHILE * heap.segment_bytes() {
+            self.clean(true);
         }
     }
 
@@ -202,7 +220,7 @@ impl Store {
             return Step::Freed;
         }
         // Less than a segment's worth in all would only be moved about.
-        if heap.garbage() >= heap.segment_bytes() && self.clean_one().is_some() {
+        if heap.garbage() >= heap.segment_bytes() && self.clean(false).is_some() {
             Step::Cleaned
         } else {
             Step::Nothing
@@ -240,9 +258,10 @@ impl Store {
         let _ = self.step_until(None, Needs::default());
     }
 
-    fn clean_one(&self) -> Option<u64> {
+    /// Cleans one segment; `only_if_idle` gives it up where another thread is cleaning.
+    fn clean(&self, only_if_idle: bool) -> Option<u64> {
         let mut rng = self.rng();
-        self.common.heap.clean(&self.common.budget, &mut rng, &mut |found, survivors| {
+        self.common.heap.clean(&self.common.budget, &mut rng, only_if_idle, &mut |found, survivors| {
             let location = self.locate(found.key());
             let mut shard = self.lock(location.shard);
             let Some(at) = shard.table.find_found(location.tag, found) else { return };

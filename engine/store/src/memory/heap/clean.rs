@@ -119,9 +119,13 @@ impl Heap {
         &self,
         budget: &Budget,
         rng: &mut fastrand::Rng,
+        only_if_idle: bool,
         rehome: &mut dyn FnMut(&Found<'_>, &mut Survivors<'_>),
     ) -> Option<u64> {
-        self.empty(budget, |pool| pool.emptiest(rng), &mut |found, _, survivors| rehome(found, survivors))
+        let cleaner = if only_if_idle { self.cleaner.try_lock()? } else { self.cleaner.lock() };
+        self.empty(budget, cleaner, |pool| pool.emptiest(rng), &mut |found, _, survivors| {
+            rehome(found, survivors)
+        })
     }
 
     /// Empties the oldest segment, of those that hold survivors only if the others are few. As [`clean`](Self::clean) otherwise.
@@ -130,16 +134,16 @@ impl Heap {
         budget: &Budget,
         rehome: &mut dyn FnMut(&Found<'_>, Queue, &mut Survivors<'_>),
     ) -> Option<u64> {
-        self.empty(budget, Pool::oldest, rehome)
+        self.empty(budget, self.cleaner.lock(), Pool::oldest, rehome)
     }
 
     fn empty(
         &self,
         budget: &Budget,
+        mut cleaner: MutexGuard<'_, Cleaner>,
         choose: impl FnOnce(&Pool) -> Option<(Segment, Queue)>,
         rehome: &mut dyn FnMut(&Found<'_>, Queue, &mut Survivors<'_>),
     ) -> Option<u64> {
-        let mut cleaner = self.cleaner.lock();
         if cleaner.spare.is_none() {
             cleaner.spare = self.pool.take(budget).ok();
         }

@@ -39,7 +39,7 @@ impl Model {
 
     fn clean(&mut self) -> Option<u64> {
         let entries = &mut self.entries;
-        self.heap.clean(&self.budget, &mut self.rng, &mut |found, survivors| {
+        self.heap.clean(&self.budget, &mut self.rng, false, &mut |found, survivors| {
             let key = u32::from_le_bytes(found.key().try_into().unwrap());
             if let Some((held, _)) = entries.get_mut(&key)
                 && *held == found.entry()

@@ -98,6 +98,8 @@ impl Filling {
 /// A segment holds at least this many of the longest entries that go into segments.
 const FEWEST_ENTRIES: usize = 4;
 const MOST_HEADS: usize = 8;
+/// Segments that writes find without cleaning, where cleaning keeps up.
+const KEPT_FREE: usize = 2;
 
 impl Heap {
     /// A heap whose segments suit a cap.
@@ -332,6 +334,11 @@ impl Heap {
     /// Segments that new entries find without anything being cleaned.
     pub(super) fn free_segments(&self) -> usize {
         self.pool.free()
+    }
+
+    /// Whether so few segments are free that one should be cleaned before it is needed. A small store has none to keep free.
+    pub(super) fn cleans_ahead(&self) -> bool {
+        self.heads.len() > 1 && self.pool.free() < KEPT_FREE
     }
 
     /// Gives free segments back to the budget and the system, all but `keep`, and `most` of them.
