@@ -37,6 +37,10 @@ pub(crate) struct Connection {
     pending: Pending,
     /// Nothing more is executed.
     closing: bool,
+    /// The client has ended its side.
+    deserted: bool,
+    /// Bytes of requests that may still be executed in this turn.
+    turn_bytes: usize,
     /// Bytes of the connection itself that are counted under the memory cap.
     counted: u64,
 }
@@ -64,6 +68,8 @@ impl Connection {
             held_back: false,
             pending: Pending::default(),
             closing: false,
+            deserted: false,
+            turn_bytes: RECEIVE_BYTES,
             counted,
         }
     }
@@ -74,7 +80,7 @@ impl Connection {
 
     /// Whether more requests may be received: not while a slow reader's replies pile up.
     pub(crate) fn wants_input(&self, shared: &Shared) -> bool {
-        !self.closing && !self.held_back && self.has_room(shared)
+        !self.closing && !self.deserted && !self.held_back && self.has_room(shared)
     }
 
     /// Whether requests that are already here can be executed now.
@@ -103,6 +109,23 @@ impl Connection {
     /// Whether the connection can be closed.
     pub(crate) fn is_finished(&self) -> bool {
         self.closing && self.pending.is_empty()
+    }
+
+    /// The client sends nothing more; what it asked for is answered still.
+    pub(crate) fn desert(&mut self, pool: &mut Pool) {
+        self.deserted = true;
+        if !self.held_back {
+            self.finish(pool);
+        }
+    }
+
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.deserted
+    }
+
+    /// Lets it execute as many bytes of requests as anybody may in one turn.
+    pub(crate) fn begin_turn(&mut self) {
+        self.turn_bytes = RECEIVE_BYTES;
     }
 
     /// No further request: close once the replies are sent.
@@ -171,9 +194,11 @@ impl Connection {
                         self.finish(pool);
                     }
                 },
+                Input::Nothing if !self.held_back && self.turn_bytes == 0 => self.held_back = true,
                 Input::Nothing if !self.held_back => {
                     let progress = self.session.advance(shared, bytes, replies, start);
                     self.conclude(pool, progress.next);
+                    self.turn_bytes = self.turn_bytes.saturating_sub(progress.consumed);
                     bytes = &bytes[progress.consumed..];
                     if progress.next == Next::Refuse {
                         bytes = self.refuse(shared, pool, bytes, replies);
@@ -196,6 +221,9 @@ impl Connection {
         self.held_back = false;
         let start = replies.mark();
         self.execute_kept(shared, pool, replies, start);
+        if self.deserted && !self.held_back {
+            self.finish(pool);
+        }
     }
 
     fn execute_kept(&mut self, shared: &Shared, pool: &mut Pool, replies: &mut Replies, start: Mark) {
@@ -203,13 +231,23 @@ impl Connection {
         if self.held_back || kept.len() < self.needed {
             return;
         }
-        let progress = self.session.advance(shared, kept.bytes(), replies, start);
+        if self.turn_bytes == 0 {
+            self.held_back = true;
+            return;
+        }
+        // Of many requests only a part; of one, all of it.
+        let part = kept.len().min(self.needed.max(RECEIVE_BYTES));
+        let is_part = part < kept.len();
+        let progress = self.session.advance(shared, &kept.bytes()[..part], replies, start);
         if progress.consumed == kept.len() {
             self.put_input(pool);
         } else {
             kept.consume(progress.consumed);
         }
+        self.turn_bytes = self.turn_bytes.saturating_sub(progress.consumed);
         self.conclude(pool, progress.next);
+        // The rest of it is here already.
+        self.held_back |= is_part && matches!(progress.next, Next::Read { .. });
         if progress.next == Next::Refuse {
             self.refuse(shared, pool, &[], replies);
         }

@@ -53,6 +53,7 @@ impl<'a> Talk<'a> {
         let shared = &self.driver.shared;
         let (mut at, mut answer, mut buffer) = (0, Vec::new(), vec![0; take]);
         loop {
+            self.connection.begin_turn();
             if self.connection.can_resume(shared) {
                 let Self { connection, pool, replies, .. } = self;
                 connection.resume(shared, pool, replies);
@@ -183,6 +184,7 @@ fn a_slow_reader_is_not_listened_to() {
     talk.exchange(format!("set k {}\r\n", "v".repeat(9000)).as_bytes(), 1 << 16, 1 << 20, false);
     let mut heard = 0;
     loop {
+        talk.connection.begin_turn();
         if talk.connection.can_resume(shared) {
             let Talk { connection, pool, replies, .. } = &mut talk;
             connection.resume(shared, pool, replies);
@@ -203,6 +205,34 @@ fn a_slow_reader_is_not_listened_to() {
         heard * (9000 + "$9000\r\n\r\n".len()),
         "what was held back goes on once replies have left"
     );
+    assert_eq!(talk.reserved(), 0);
+}
+
+#[test]
+fn a_turn_executes_no_more_than_its_share_and_the_rest_is_not_lost() {
+    let driver = Driver::new();
+    let mut talk = Talk::new(&driver);
+    let request = b"*1\r\n$4\r\nPING\r\n";
+    let bytes = request.repeat(30_000);
+    // As pieces that the kernel has received and that complete in one turn.
+    for piece in bytes.chunks(4096) {
+        talk.hear(piece);
+    }
+    talk.connection.desert(&mut talk.pool);
+    let (mut turns, mut answer) = (1, vec![0; 1 << 20]);
+    let mut taken = talk.client.read(&mut answer).unwrap();
+    assert!(taken <= (RECEIVE_BYTES / request.len() + 400) * 7, "{taken} bytes of replies in one turn");
+    while talk.connection.can_resume(&driver.shared) {
+        let Talk { connection, pool, replies, .. } = &mut talk;
+        connection.begin_turn();
+        connection.resume(&driver.shared, pool, replies);
+        talk.deliver();
+        taken += talk.client.read(&mut answer).unwrap_or(0);
+        turns += 1;
+    }
+    assert_eq!(taken, 30_000 * 7);
+    assert!((6..9).contains(&turns), "{turns} turns");
+    assert!(talk.connection.is_finished());
     assert_eq!(talk.reserved(), 0);
 }
 

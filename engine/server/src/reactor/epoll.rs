@@ -18,13 +18,15 @@ use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
 use rustix::time::Timespec;
 
 use super::connection::{Connection, RECEIVE_BYTES};
+use super::farewell::Farewell;
+use super::house::House;
 use super::patience::Patience;
 use super::peer::{Peer, hang_up, no_memory};
 use super::peers::Peers;
 use super::pending::send_replies;
 use super::placement::{Arrival, Placement};
 use super::turn::Turn;
-use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission, keep_house};
+use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission};
 use crate::listener::Listener;
 use crate::session::Session;
 use crate::shared::Shared;
@@ -41,7 +43,7 @@ const EVENTS: usize = 512;
 const MOST_CONNECTIONS: usize = 64;
 
 /// Connections accepted in one go, so that a storm of them leaves the served ones their turn.
-const ACCEPTS: usize = 256;
+const ACCEPTS: usize = 64;
 
 /// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
 const DRAIN_RECEIVES: usize = 128;
@@ -57,6 +59,9 @@ pub(crate) struct Epoll {
     listeners: Vec<Listener>,
     stop: UnixStream,
     patience: Patience,
+    house: House,
+    /// Sockets that are still to be closed.
+    farewell: Farewell,
     peers: Peers<Peer>,
     /// Bytes just received.
     input: Vec<u8>,
@@ -90,6 +95,8 @@ impl Epoll {
             listeners,
             stop,
             patience: Patience::new(busy_poll),
+            house: House::new(own),
+            farewell: Farewell::default(),
             peers: Peers::default(),
             input: touched(),
             turn: Turn::new(),
@@ -203,7 +210,9 @@ impl Epoll {
     fn settle(&mut self, shared: &Shared, index: usize) {
         let Some(peer) = self.peers.get(index) else { return };
         if peer.connection.is_finished() {
-            hang_up(&peer.socket, &mut self.input);
+            if !peer.connection.is_deserted() {
+                hang_up(&peer.socket, &mut self.input);
+            }
             return self.forget(shared, index);
         }
         peer.connection.report(shared);
@@ -218,11 +227,13 @@ impl Epoll {
     }
 
     fn forget(&mut self, shared: &Shared, index: usize) {
-        // Closing the only descriptor of a socket takes it out of the epoll set.
         if let Some(mut peer) = self.peers.remove(index) {
+            // It is closed a little later, and must not be reported meanwhile.
+            let _ = epoll::delete(&self.poll, &peer.socket);
             shared.clients.remove(peer.connection.session().entry().id);
             peer.connection.release(shared, &mut self.turn.pool);
             self.placement.left(self.own);
+            self.farewell.add(peer.socket);
         }
     }
 
@@ -242,9 +253,6 @@ impl Epoll {
 
     fn tick(&mut self, shared: &Shared) {
         self.patience.tick();
-        if self.own == 0 {
-            keep_house(shared);
-        }
         if self.accept_paused {
             self.accept_paused = false;
             self.watch_listeners(EventFlags::IN);
@@ -329,8 +337,9 @@ impl Reactor for Epoll {
         let mut delay = crate::delay::Delay::new();
         loop {
             // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
-            let patience = next_tick.saturating_duration_since(now);
-            self.wait(&mut events, if self.ready.is_empty() { patience } else { Duration::ZERO })?;
+            let patience = self.house.or_earlier(next_tick).saturating_duration_since(now);
+            let has_work = !self.ready.is_empty() || !self.farewell.is_empty();
+            self.wait(&mut events, if has_work { Duration::ZERO } else { patience })?;
             shared.clock.refresh();
             let mut stop = false;
             for event in &events {
@@ -356,12 +365,14 @@ impl Reactor for Epoll {
                 self.serve(shared, index);
             }
             self.deliver(shared);
+            self.farewell.close_some();
             now = Instant::now();
             if stop && drain_until.is_none() {
                 epoll::delete(&self.poll, &self.stop)?;
                 drain_until = Some(now + DRAIN_LIMIT);
                 self.begin_drain(shared);
             }
+            self.house.keep(shared, now);
             if now >= next_tick {
                 self.tick(shared);
                 next_tick = now + TICK;

@@ -7,6 +7,8 @@
 pub(crate) mod admission;
 pub(crate) mod connection;
 pub(crate) mod epoll;
+mod farewell;
+mod house;
 mod patience;
 mod peer;
 mod peers;
@@ -80,21 +82,8 @@ pub(crate) fn open(io: Io, share: Share) -> io::Result<(Box<dyn Reactor>, &'stat
     })
 }
 
-/// What is to be done every tick, by one thread for all: the end of keys, memory that goes back, the rate of commands.
-fn keep_house(shared: &Shared) {
-    shared.database.expire_cycle(EXPIRY_BUDGET);
-    shared.database.maintain(MAINTENANCE_BUDGET);
-    shared.sample();
-}
-
-/// Time between two rounds of active expiry and other housekeeping.
+/// Time between two looks at what a thread has of its own: idle connections, a pause that is over.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
-
-/// What active expiry may take of each tick: under heavy expiry a quarter of it, as in Redis.
-const EXPIRY_BUDGET: Duration = Duration::from_millis(25);
-
-/// What giving memory back may take of each tick.
-const MAINTENANCE_BUDGET: Duration = Duration::from_millis(1);
 
 /// How long replies may take to leave after the stop signal.
 pub(crate) const DRAIN_LIMIT: Duration = Duration::from_secs(5);

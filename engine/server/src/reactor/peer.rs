@@ -27,6 +27,7 @@ impl Peer {
     /// The socket is broken, or there is no memory for what must be kept.
     pub(super) fn work(&mut self, shared: &Shared, turn: &mut Turn, input: &mut Vec<u8>) -> Result<bool, ()> {
         let Self { socket, connection, .. } = self;
+        connection.begin_turn();
         if connection.is_waiting() && !connection.flush(&mut turn.pool, socket) {
             return Err(());
         }
@@ -48,7 +49,7 @@ impl Peer {
         };
         let heard = match received {
             Ok(0) => {
-                connection.finish(&mut turn.pool);
+                connection.desert(&mut turn.pool);
                 return Ok(false);
             }
             Ok(count) => {

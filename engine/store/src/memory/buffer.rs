@@ -6,6 +6,7 @@
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::heap::PAGE;
 use super::store::Store;
@@ -114,8 +115,10 @@ impl Deref for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        let common = &self.store.common;
+        common.reserved.fetch_sub(self.capacity as u64, Relaxed);
         // SAFETY: the pages are this buffer's, and nobody has them after it.
-        unsafe { self.store.put_pages(self.start, self.capacity) };
+        unsafe { common.heap.put_pages(&common.budget, self.start, self.capacity) };
     }
 }
 

@@ -3,7 +3,6 @@
 //! Writes evict as they go: each one that takes the live bytes above what segments can well hold removes a few entries, so nobody
 //! pays for others at once. What is freed that way lies scattered; a write that finds no empty segment has one cleaned.
 
-use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
 use parking_lot::MutexGuard;
@@ -239,16 +238,6 @@ impl Store {
     pub(crate) fn release(&self, bytes: u64) {
         self.common.reserved.fetch_sub(bytes, Relaxed);
         self.common.budget.release(bytes);
-    }
-
-    /// Takes back the pages of a buffer.
-    ///
-    /// # Safety
-    /// They are a buffer's, reserved by it, and nobody refers to what is in them.
-    pub(super) unsafe fn put_pages(&self, start: NonNull<u8>, len: usize) {
-        self.common.reserved.fetch_sub(len as u64, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { self.common.heap.put_pages(&self.common.budget, start, len) };
     }
 
     /// Brings what is counted below the cap after it was lowered, as far as the policy allows.

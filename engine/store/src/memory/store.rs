@@ -50,19 +50,32 @@ struct Padded(Mutex<Shard>);
 const _: () = assert!(size_of::<Padded>() == 128);
 
 /// Several shards under lock, by their number.
-pub(super) struct Locked<'a>(Vec<(usize, MutexGuard<'a, Shard>)>);
+pub(super) enum Locked<'a> {
+    Some(Vec<(usize, MutexGuard<'a, Shard>)>),
+    All(Vec<MutexGuard<'a, Shard>>),
+}
 
 impl Locked<'_> {
     /// As [`shard`](Self::shard), to look at.
     pub(super) fn get(&self, index: usize) -> Option<&Shard> {
-        let place = self.0.binary_search_by_key(&index, |(held, _)| *held).ok()?;
-        Some(&self.0[place].1)
+        match self {
+            Self::All(shards) => shards.get(index).map(|shard| &**shard),
+            Self::Some(shards) => {
+                let place = shards.binary_search_by_key(&index, |(held, _)| *held).ok()?;
+                Some(&shards[place].1)
+            }
+        }
     }
 
     /// One of the shards; `None` for one that was not asked for.
     pub(super) fn shard(&mut self, index: usize) -> Option<&mut Shard> {
-        let place = self.0.binary_search_by_key(&index, |(held, _)| *held).ok()?;
-        Some(&mut self.0[place].1)
+        match self {
+            Self::All(shards) => shards.get_mut(index).map(|shard| &mut **shard),
+            Self::Some(shards) => {
+                let place = shards.binary_search_by_key(&index, |(held, _)| *held).ok()?;
+                Some(&mut shards[place].1)
+            }
+        }
     }
 }
 
@@ -177,9 +190,13 @@ impl Store {
     /// Locks the shards a call with several keys needs, in ascending order, so that two such calls cannot wait for
     /// each other.
     pub(super) fn lock_several(&self, mut shards: Vec<usize>) -> Locked<'_> {
+        // So many keys are in most shards: to lock them all costs less than to sort.
+        if shards.len() > 2 * self.shards.len() {
+            return Locked::All(self.lock_all());
+        }
         shards.sort_unstable();
         shards.dedup();
-        Locked(shards.into_iter().map(|index| (index, self.lock(index))).collect())
+        Locked::Some(shards.into_iter().map(|index| (index, self.lock(index))).collect())
     }
 
     /// Locks every shard, in ascending order.

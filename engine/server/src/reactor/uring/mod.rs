@@ -27,6 +27,8 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, getpeername, recv, send, shutd
 pub(crate) use ring::Ring;
 
 use super::connection::{Connection, RECEIVE_BYTES};
+use super::farewell::Farewell;
+use super::house::House;
 use super::patience::Patience;
 use super::peer::{hang_up, no_memory};
 use super::peers::Peers;
@@ -34,7 +36,7 @@ use super::pending::send_replies;
 use super::placement::{Arrival, Placement};
 use super::pool::Pool;
 use super::turn::{Part, Turn};
-use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission, keep_house};
+use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission};
 use crate::listener::Listener;
 use crate::replies::Replies;
 use crate::session::Session;
@@ -54,6 +56,9 @@ pub(crate) struct Uring {
     own: usize,
     placement: Arc<Placement>,
     patience: Patience,
+    house: House,
+    /// Sockets that are still to be closed.
+    farewell: Farewell,
     listeners: Vec<Accepting>,
     stop: UnixStream,
     peers: Peers<Peer>,
@@ -128,6 +133,8 @@ impl Uring {
             own,
             placement,
             patience: Patience::new(busy_poll),
+            house: House::new(own),
+            farewell: Farewell::default(),
             listeners,
             stop,
             peers: Peers::default(),
@@ -261,6 +268,9 @@ impl Uring {
             if !cqueue::more(flags) {
                 peer.receive = Receive::Idle;
             }
+            if !peer.touched {
+                peer.connection.begin_turn();
+            }
             let Turn { replies, pool, .. } = &mut self.turn;
             if let (Some(buffer), Ok(length)) = (buffer, usize::try_from(result)) {
                 shared.counters.input_bytes.add(length as u64);
@@ -273,7 +283,7 @@ impl Uring {
             match result {
                 1.. => {}
                 // The end of the stream: what was asked for is answered still.
-                0 => peer.connection.finish(pool),
+                0 => peer.connection.desert(pool),
                 _ if matches!(-result, libc::ENOBUFS | libc::ECANCELED | libc::EINTR) => {}
                 _ => peer.ending = true,
             }
@@ -399,6 +409,9 @@ impl Uring {
         }
         let start = self.turn.replies.mark();
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
+        if !peer.touched {
+            peer.connection.begin_turn();
+        }
         if peer.connection.can_resume(shared) && !peer.ending {
             peer.connection.resume(shared, &mut self.turn.pool, &mut self.turn.replies);
         }
@@ -441,7 +454,9 @@ impl Uring {
     fn end(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
         if peer.is_quiet() {
-            hang_up(&peer.socket, &mut self.scratch);
+            if !peer.connection.is_deserted() {
+                hang_up(&peer.socket, &mut self.scratch);
+            }
             self.forget(shared, slot);
         } else if peer.awaits_room {
             // The socket is broken or the client is to go: what the kernel was asked for completes, and comes back here.
@@ -459,14 +474,12 @@ impl Uring {
             shared.clients.remove(peer.connection.session().entry().id);
             peer.connection.release(shared, &mut self.turn.pool);
             self.placement.left(self.own);
+            self.farewell.add(peer.socket);
         }
     }
 
     fn tick(&mut self, shared: &Shared) -> io::Result<()> {
         self.patience.tick();
-        if self.own == 0 {
-            keep_house(shared);
-        }
         if !self.draining {
             self.arm_accepts()?;
         }
@@ -522,6 +535,7 @@ impl Uring {
                 peer.ending = true;
                 break;
             }
+            peer.connection.begin_turn();
             // Nothing else is under way: what one receive asked for is sent before the next.
             let part = (start, replies.mark());
             let sent =
@@ -568,8 +582,10 @@ impl Reactor for Uring {
         let mut delay = crate::delay::Delay::new();
         loop {
             // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
-            let patience = match self.ready.is_empty() && self.completions.is_empty() {
-                true => next_tick.saturating_duration_since(now).max(Duration::from_micros(1)),
+            let is_idle = self.ready.is_empty() && self.completions.is_empty() && self.farewell.is_empty();
+            let due = self.house.or_earlier(next_tick);
+            let patience = match is_idle {
+                true => due.saturating_duration_since(now).max(Duration::from_micros(1)),
                 false => Duration::ZERO,
             };
             self.wait(patience)?;
@@ -598,11 +614,13 @@ impl Reactor for Uring {
                 self.settle(shared, slot)?;
             }
             self.touched = touched;
+            self.farewell.close_some();
             now = Instant::now();
             if stop && drain_until.is_none() {
                 drain_until = Some(now + DRAIN_LIMIT);
                 self.begin_drain(shared)?;
             }
+            self.house.keep(shared, now);
             if now >= next_tick {
                 self.tick(shared)?;
                 next_tick = now + TICK;
