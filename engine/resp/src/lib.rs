@@ -42,6 +42,7 @@ pub use reply::compose::ReplyWriter;
 pub use reply::parse::{Reply, parse_reply};
 pub use reply::scalar::{ReplyKind, Scalar, peek_scalar, skip_reply};
 pub use request::compose::compose;
+pub use request::glance::glance;
 pub use request::parse::{ARGUMENT_BYTES, Arguments, Request, RequestParser};
 pub use request::skip::{RequestSkipper, Skipped};
 

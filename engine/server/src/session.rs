@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use plumbkv::PREFETCHED_KEYS;
 use plumbkv_resp::{
     ARGUMENT_BYTES, Limits, Parsed, ProtocolError, ReplyWriter, Request, RequestParser, RequestSkipper,
-    Version,
+    Version, glance,
 };
 
 use crate::client_limits::Limit;
@@ -115,6 +116,9 @@ impl Session {
         let version = shared.settings.limits.version();
         let mut longest = self.apply_limits(shared, version);
         let high_water = self.high_water(shared);
+        // Requests whose keys were asked for already.
+        let mut ahead = 0usize;
+        let mut last_bytes = 0;
         let next = loop {
             if self.client.closing {
                 break Next::Close;
@@ -125,10 +129,16 @@ impl Session {
             if consumed == input.len() {
                 break Next::Read { needed: 1 };
             }
+            // With one request there is nothing to be gained; where another one follows, there are often many.
+            if ahead == 0 && last_bytes > 0 && input.len() - consumed >= last_bytes {
+                ahead = look_ahead(shared, &input[consumed..]);
+            }
+            ahead = ahead.saturating_sub(1);
             match self.parser.parse(&input[consumed..]) {
                 Parsed::Complete { value: request, consumed: length } if length <= longest => {
                     run(shared, &mut self.client, request, output);
                     consumed += length;
+                    last_bytes = length;
                     if self.granted > FEW_ARGUMENTS {
                         self.forget_arguments(shared);
                     }
@@ -236,6 +246,24 @@ impl Session {
         shared.command_stats.answer_error(text.as_bytes());
         self.client.closing = true;
     }
+}
+
+/// Asks for the memory that the next requests will need; answers how many they are, at least one.
+fn look_ahead(shared: &Shared, input: &[u8]) -> usize {
+    let mut keys = [&[][..]; PREFETCHED_KEYS];
+    let (mut count, mut at) = (0, 0);
+    while count < PREFETCHED_KEYS
+        && let Some((key, length)) = input.get(at..).and_then(glance)
+    {
+        keys[count] = key;
+        count += 1;
+        at += length;
+    }
+    if count > 1 {
+        shared.database.prefetch(&keys[..count]);
+    }
+    // Where nothing was understood, the next look is some requests away.
+    if count == 0 { PREFETCHED_KEYS } else { count }
 }
 
 /// Runs a request; one with very many arguments only where there is memory for what becomes of them.

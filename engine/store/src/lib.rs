@@ -50,7 +50,8 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::Database;
 pub use error::{Error, Result};
 pub use memory::{
-    Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, Policy, SetOptions, SetOutcome, Value,
+    Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, SetOptions,
+    SetOutcome, Value,
 };
 pub use options::Options;
 pub use stats::Stats;

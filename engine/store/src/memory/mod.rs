@@ -33,6 +33,7 @@ mod write;
 pub use buffer::Buffer;
 pub use expiry::{ExpireCondition, Expiry, Lifetime};
 pub use policy::Policy;
+pub use read::PREFETCHED_KEYS;
 pub(crate) use store::Store;
 pub use value::{Fetched, Value};
 pub use write::{Condition, SetOptions, SetOutcome};

@@ -7,6 +7,9 @@ use super::store::{Location, Locked, Store};
 use super::table::Table;
 use super::value::{Fetched, Value};
 
+/// Keys that one call of [`Store::prefetch`] looks at.
+pub const PREFETCHED_KEYS: usize = 16;
+
 impl Store {
     pub(crate) fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let location = self.locate(key);
@@ -75,6 +78,25 @@ impl Store {
             }
         });
         f(&mut values)
+    }
+
+    /// Asks for what calls with these keys will look at, so that it is there when they come: first for the shards, then for the places in
+    /// their tables, then for the entries. Each of the three waits for memory that the one before has asked for, for all keys at once.
+    pub(crate) fn prefetch(&self, keys: &[&[u8]]) {
+        let mut locations = [Location { shard: 0, tag: 0 }; PREFETCHED_KEYS];
+        let locations = &mut locations[..keys.len().min(PREFETCHED_KEYS)];
+        for (location, key) in locations.iter_mut().zip(keys) {
+            *location = self.locate(key);
+            self.prefetch_shard(location.shard);
+        }
+        for fetch in [Table::prefetch, Table::prefetch_entry] {
+            for location in &*locations {
+                // One that is locked is in another thread's hands, and what it holds in its caches.
+                if let Some(shard) = self.try_lock(location.shard) {
+                    fetch(&shard.table, location.tag);
+                }
+            }
+        }
     }
 
     /// How many of `keys` are there, all as of one moment; each mention counts.

@@ -13,6 +13,7 @@ use super::clear::DeadTable;
 use super::evict::Candidates;
 use super::heap::Heap;
 use super::policy::Policy;
+use super::prefetch;
 pub(super) use super::shard::Location;
 use super::shard::{Common, Shard};
 use super::table::tag_of;
@@ -132,6 +133,12 @@ impl Store {
 
     pub(super) fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
         self.shards[shard].0.lock()
+    }
+
+    pub(super) fn prefetch_shard(&self, shard: usize) {
+        let shard = &raw const self.shards[shard];
+        prefetch::read(shard.cast::<u8>());
+        prefetch::read(shard.cast::<u8>().wrapping_add(64));
     }
 
     pub(super) fn try_lock(&self, shard: usize) -> Option<MutexGuard<'_, Shard>> {

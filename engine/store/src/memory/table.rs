@@ -181,12 +181,14 @@ impl Table {
         }
     }
 
-    /// Asks for the first line of the entry that a search for `tag` looks at first.
+    /// Asks for the first lines of the entry that a search for `tag` looks at first.
     pub(super) fn prefetch_entry(&self, tag: u32) {
         let start = home(tag, self.slots.len());
         let near = self.slots.iter().skip(start).take(8).take_while(|slot| !slot.is_empty());
         if let Some(entry) = { near }.find(|slot| slot.tag() == tag).and_then(|slot| slot.entry()) {
+            // Most entries are two lines, or begin in the midst of one.
             super::prefetch::read(entry.address().as_ptr());
+            super::prefetch::read(entry.address().as_ptr().wrapping_add(64));
         }
     }
 
