@@ -7,9 +7,9 @@ mod definition;
 mod evaluate;
 mod judge;
 
-pub use definition::{ClaimError, Definition, Side, parse};
+pub use definition::{ClaimError, Definition, Minus, Or, Side, parse};
 pub use evaluate::{Candidate, evaluate};
-pub use judge::{VERDICT_TRIALS, judge, short, slack_percent, verdict_name};
+pub use judge::{VERDICT_TRIALS, judge, judge_difference, judge_every, short, slack_percent, verdict_name};
 
 #[cfg(test)]
 mod evaluate_test;
