@@ -237,7 +237,7 @@ fn sides(claim: &Definition) -> impl Iterator<Item = &Side> {
 }
 
 fn metric_names() -> Vec<&'static str> {
-    metric::METRICS.iter().map(|one| one.name).chain([super::evaluate::GENERATOR_CPU]).collect()
+    metric::METRICS.iter().map(|one| one.name).chain([super::rounds::GENERATOR_CPU]).collect()
 }
 
 fn known(faults: &mut Vec<String>, what: &str, name: &str, names: &[&str]) {

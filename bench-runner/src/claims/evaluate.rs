@@ -7,16 +7,13 @@
 
 use super::definition::{Definition, Side};
 use super::judge::{judge, judge_difference, judge_every, slack_percent};
+use super::rounds::{Rated, better, difference, of_rounds};
 use crate::model::{
-    Cell, Claim, ClaimMinus, ClaimOnMachine, ClaimOr, ClaimRun, ClaimSide, ClaimVerdict, Direction, Evidence,
-    Figure, Mode, Profile, Run, ScenarioRecord, Status, Trial, metric,
+    Cell, Claim, ClaimMinus, ClaimOnMachine, ClaimOr, ClaimRun, ClaimSide, ClaimVerdict, Evidence, Figure,
+    Mode, Profile, Run, ScenarioRecord, Status,
 };
 use crate::stats;
 use serde_json::{Map, Value};
-
-/// Generator CPU time per request, ns: derived here from what every trial records, so that cells measured with
-/// somebody else's client have it too.
-pub(super) const GENERATOR_CPU: &str = "generator_cpu_ns_per_op";
 
 /// Axes that are a switch rather than a point: cells that have one take part only where the claim names it.
 const SWITCHES: &[&str] =
@@ -204,13 +201,13 @@ fn evidence_of(definition: &Definition, record: &ScenarioRecord) -> Vec<Evidence
     let meet = |one: &Point, other: &Point| {
         one.cell.placement == other.cell.placement && rest(definition, one) == rest(definition, other)
     };
-    let partner = |upper: &Point, side: &Side| -> Result<Cells<'_>, Evidence> {
+    let partner = |upper: &Point, side: &Side| -> Result<Cells<'_>, Missing> {
         let mut found = Vec::new();
         let there = chosen(side);
         for target in side.targets() {
             match there.iter().find(|point| point.cell.target == *target && meet(upper, point)) {
                 Some(point) => found.push(point.cell),
-                None => return Err(lonely(upper.cell, target, side.mode)),
+                None => return Err(Missing { target: target.clone(), mode: side.mode }),
             }
         }
         Ok(found)
@@ -225,7 +222,7 @@ fn evidence_of(definition: &Definition, record: &ScenarioRecord) -> Vec<Evidence
             let under =
                 minus.and_then(|it| it.denominator.as_ref()).map(|side| partner(upper, side)).transpose();
             match (below, above, under) {
-                (Err(lonely), ..) | (_, Err(lonely), _) | (.., Err(lonely)) => lonely,
+                (Err(it), ..) | (_, Err(it), _) | (.., Err(it)) => lonely(upper.cell, &it.target, it.mode),
                 (Ok(below), Ok(above), Ok(under)) => {
                     let sides = Sides { upper: upper.cell, below, minus: above.map(|above| (above, under)) };
                     sides.concluded(definition, whole)
@@ -247,6 +244,12 @@ fn evidence_of(definition: &Definition, record: &ScenarioRecord) -> Vec<Evidence
 struct Point<'a> {
     cell: &'a Cell,
     axes: Map<String, Value>,
+}
+
+/// A cell that is not there.
+struct Missing {
+    target: String,
+    mode: Mode,
 }
 
 /// The cells of one side at one point: one, or those of which the better counts.
@@ -349,58 +352,6 @@ impl Sides<'_> {
     }
 }
 
-/// The one of several cells whose median is better.
-fn better<'a>(definition: &Definition, cells: &Cells<'a>, metric: &str) -> Option<&'a Cell> {
-    let operation = definition.operation.as_deref();
-    let more = metric::describe(metric).1 == Direction::Higher;
-    let median = |cell: &Cell| {
-        let values: Vec<f64> = figures(cell).filter_map(|trial| value(trial, metric, operation)).collect();
-        stats::median(&values).map_or(f64::INFINITY, |median| if more { -median } else { median })
-    };
-    cells.iter().copied().min_by(|one, other| median(one).total_cmp(&median(other)))
-}
-
-/// The figure of each round that has one, by the round's number.
-fn of_rounds(
-    definition: &Definition,
-    (upper, over): (&Cell, &str),
-    lower: Option<(&Cell, &str)>,
-) -> Vec<(u32, Rated)> {
-    let operation = definition.operation.as_deref();
-    let rounds = figures(upper).filter_map(|trial| {
-        let above = value(trial, over, operation)?;
-        let Some((lower, under)) = lower else { return Some((trial.index, Rated::Plain(above))) };
-        let partner = figures(lower).find(|other| other.index == trial.index)?;
-        let below = value(partner, under, operation)?;
-        Some((trial.index, Rated::Ratio(above, below)))
-    });
-    rounds.collect()
-}
-
-/// What one round came to.
-#[derive(Debug, Clone, Copy)]
-enum Rated {
-    Plain(f64),
-    Ratio(f64, f64),
-}
-
-impl Rated {
-    fn value(self) -> Option<f64> {
-        match self {
-            Self::Plain(value) => Some(value),
-            Self::Ratio(above, below) => (below > 0.0).then(|| above / below),
-        }
-    }
-}
-
-fn difference(own: &[(u32, Rated)], taken: &[(u32, Rated)]) -> Vec<(u32, Rated)> {
-    let rounds = own.iter().filter_map(|(index, rated)| {
-        let (_, other) = taken.iter().find(|(other, _)| other == index)?;
-        Some((*index, Rated::Plain(rated.value()? - other.value()?)))
-    });
-    rounds.collect()
-}
-
 fn judged(
     definition: &Definition,
     rounds: &[(u32, Rated)],
@@ -449,21 +400,4 @@ fn spelled<T: serde::Serialize>(word: &T) -> String {
         Ok(Value::String(text)) => text,
         _ => String::new(),
     }
-}
-
-fn figures(cell: &Cell) -> impl Iterator<Item = &Trial> {
-    cell.trials.iter().filter(|trial| trial.status == Status::Ok)
-}
-
-fn value(trial: &Trial, metric: &str, operation: Option<&str>) -> Option<f64> {
-    let stored = trial
-        .values
-        .iter()
-        .find(|value| value.metric == metric && value.operation.as_deref() == operation)
-        .map(|value| value.value);
-    if stored.is_some() || metric != GENERATOR_CPU || trial.counts.operations == 0 {
-        return stored;
-    }
-    let spent = trial.os.as_ref()?.generator_cpu_ns;
-    (spent > 0).then(|| spent as f64 / trial.counts.operations as f64)
 }

@@ -6,6 +6,7 @@
 mod definition;
 mod evaluate;
 mod judge;
+mod rounds;
 
 pub use definition::{ClaimError, Definition, Minus, Or, Side, parse};
 pub use evaluate::{Candidate, evaluate};
