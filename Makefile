@@ -68,7 +68,7 @@ clippy:
 
 test-rust: ## Unit, property and integration tests of the workspace; those of the server over both back ends
 	@cargo test --locked
-	@TEST_IO=auto cargo test --locked --test wire
+	@TEST_IO=epoll cargo test --locked --test wire
 
 test-scripts: ## The workflows' scripts: tables of cases
 	@.ci/test-scripts | grep -v '^ok: '

@@ -151,12 +151,12 @@ fn agrees(open: Open) {
 
 #[test]
 fn fixed_arrivals_meet_the_calculation() {
-    agrees(Open { per_second: 120.0, arrival: Arrival::Fixed, in_flight_bound: 10_000 });
+    agrees(Open { per_second: 120.0, arrival: Arrival::Fixed, in_flight_bound: 10_000, sleeps: false });
 }
 
 #[test]
 fn poisson_arrivals_meet_the_calculation() {
-    agrees(Open { per_second: 100.0, arrival: Arrival::Poisson, in_flight_bound: 10_000 });
+    agrees(Open { per_second: 100.0, arrival: Arrival::Poisson, in_flight_bound: 10_000, sleeps: false });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::begin::Campaign;
 use super::journal::{Disturbance, Finished, Journal};
 use crate::measure::{Lab, Progress};
+use crate::plan::slowest::Peaks;
 use crate::plan::{Step, StepOutcome, mode_name, remaining_seconds, step_seconds};
 use crate::scenario::Rules;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,15 +71,19 @@ pub fn carry_out(
         .filter(|step| !finished.contains_key(&step.position))
         .map(|step| step_seconds(step))
         .sum();
+    let mut peaks = Peaks::default();
     for step in wanted {
-        if finished.contains_key(&step.position) {
+        if let Some(before) = finished.get(&step.position) {
+            peaks.add(step, &before.outcome);
             continue;
         }
+        let step = &peaks.settle(step);
         watch.step(step, done, total, clock.left(left));
         let Some(result) = measure(campaign, step, lab, stop, watch, &mut clock) else {
             return Ok(End::Interrupted { done, total });
         };
         journal.record(&result)?;
+        peaks.add(step, &result.outcome);
         done += 1;
         left -= step_seconds(step);
     }

@@ -37,6 +37,13 @@ pub struct Definition {
     pub numerator: Side,
     /// Cells below it; without, the figure itself is bounded.
     pub denominator: Option<Side>,
+    /// Taken from the figure, round by round: the bound is then on a difference.
+    pub minus: Option<Minus>,
+    /// Another line and bound: a cell that misses the first may meet this one.
+    pub or: Option<Or>,
+    /// The worst trial must meet the bound, not the median.
+    #[serde(default)]
+    pub every_trial: bool,
     /// `<=` or `>=`.
     pub comparison: Comparison,
     /// The bound.
@@ -49,12 +56,36 @@ pub struct Definition {
     pub measure: String,
 }
 
+/// What is taken from a figure: another one, or another ratio.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Minus {
+    /// Cells above the line.
+    pub numerator: Side,
+    /// Cells below it; without, the figure itself is taken.
+    pub denominator: Option<Side>,
+}
+
+/// What a cell may meet in place of the bound.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Or {
+    /// Cells below the line.
+    pub denominator: Side,
+    /// The bound.
+    pub bound: f64,
+}
+
 /// The cells of one side.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Side {
-    /// Key of a target.
+    /// Key of a target; empty where `better_of` names several.
+    #[serde(default)]
     pub target: String,
+    /// Keys of targets, of which the one counts whose median is better at that point.
+    #[serde(default)]
+    pub better_of: Vec<String>,
     /// Where it ran.
     #[serde(default = "native")]
     pub mode: Mode,
@@ -63,6 +94,35 @@ pub struct Side {
     /// Axes that this side alone has at these values.
     #[serde(default)]
     pub axes: Map<String, Value>,
+}
+
+impl Side {
+    /// The targets it names.
+    pub(super) fn targets(&self) -> &[String] {
+        if self.better_of.is_empty() { std::slice::from_ref(&self.target) } else { &self.better_of }
+    }
+
+    /// Its targets in words.
+    pub(super) fn told(&self) -> String {
+        match self.better_of.split_last() {
+            None => self.target.clone(),
+            Some((last, others)) => format!("the better of {} and {last}", others.join(", ")),
+        }
+    }
+}
+
+impl Definition {
+    /// Every side, the numerator first.
+    pub(super) fn sides(&self) -> impl Iterator<Item = &Side> {
+        let minus = self.minus.iter().flat_map(|it| std::iter::once(&it.numerator).chain(&it.denominator));
+        std::iter::once(&self.numerator).chain(&self.denominator).chain(minus)
+    }
+
+    /// The same claim by its other line and bound.
+    pub(super) fn otherwise(&self) -> Option<Self> {
+        let Or { denominator, bound } = self.or.clone()?;
+        Some(Self { denominator: Some(denominator), bound, or: None, ..self.clone() })
+    }
 }
 
 fn native() -> Mode {
@@ -122,8 +182,21 @@ fn faults_of(claim: &Definition, scenarios: &[&str], targets: &[&str]) -> Vec<St
     if claim.statement.trim().is_empty() || claim.statement.contains('\n') {
         faults.push("`statement` is one line".to_owned());
     }
-    if !claim.bound.is_finite() || claim.bound <= 0.0 {
+    if !claim.bound.is_finite() || (claim.bound <= 0.0 && claim.minus.is_none()) {
         faults.push(format!("`bound` is {}, and must be a number above zero", claim.bound));
+    }
+    if claim.minus.is_some() && claim.or.is_some() {
+        faults.push("`minus` and `or` do not go together".to_owned());
+    }
+    if let Some(minus) = &claim.minus
+        && minus.denominator.is_some() != claim.denominator.is_some()
+    {
+        faults.push("`minus` takes a ratio from a ratio, or a figure from a figure".to_owned());
+    }
+    if let Some(or) = &claim.or
+        && (claim.denominator.is_none() || !or.bound.is_finite() || or.bound <= 0.0)
+    {
+        faults.push("`or` is another denominator with a bound above zero".to_owned());
     }
     if claim.said_in.is_empty() {
         faults.push("`said_in` names no file: a claim is made somewhere".to_owned());
@@ -134,7 +207,14 @@ fn faults_of(claim: &Definition, scenarios: &[&str], targets: &[&str]) -> Vec<St
     }
     known(&mut faults, "scenario", &claim.scenario, scenarios);
     for side in sides(claim) {
-        known(&mut faults, "target", &side.target, targets);
+        if side.better_of.is_empty() == side.target.is_empty() || side.better_of.len() == 1 {
+            faults.push("a side has either a `target` or a `better_of` with two and more".to_owned());
+            continue;
+        }
+        side.targets().iter().for_each(|key| known(&mut faults, "target", key, targets));
+    }
+    if !claim.numerator.better_of.is_empty() {
+        faults.push("`better_of` stands below a line: what is claimed is claimed of one target".to_owned());
     }
     let metrics = metric_names();
     let named = sides(claim).filter_map(|side| side.metric.as_ref());
@@ -153,11 +233,11 @@ fn faults_of(claim: &Definition, scenarios: &[&str], targets: &[&str]) -> Vec<St
 }
 
 fn sides(claim: &Definition) -> impl Iterator<Item = &Side> {
-    std::iter::once(&claim.numerator).chain(&claim.denominator)
+    claim.sides().chain(claim.or.as_ref().map(|or| &or.denominator))
 }
 
 fn metric_names() -> Vec<&'static str> {
-    metric::METRICS.iter().map(|one| one.name).chain([super::evaluate::GENERATOR_CPU]).collect()
+    metric::METRICS.iter().map(|one| one.name).chain([super::rounds::GENERATOR_CPU]).collect()
 }
 
 fn known(faults: &mut Vec<String>, what: &str, name: &str, names: &[&str]) {
@@ -241,6 +321,27 @@ measure = "bench-runner run --profile full --scenario wire-pipeline"
             ("said_in = [\"README.md\"]", "said_in = []", "a claim is made somewhere"),
             ("key = \"cpu-at-depth-16\"", "key = \"<img>\"", "lower-case letters"),
             ("{ target = \"redis-server\" }", "{ target = \"plumbkv\" }", "the same cells"),
+            ("{ target = \"redis-server\" }", "{ better_of = [\"plumbkv\"] }", "two and more"),
+            (
+                "{ target = \"redis-server\" }",
+                "{ better_of = [\"plumbkv\", \"radis\"] }",
+                "unknown target `radis`",
+            ),
+            (
+                "{ target = \"plumbkv\" }",
+                "{ better_of = [\"plumbkv\", \"redis-server\"] }",
+                "claimed of one target",
+            ),
+            (
+                "bound = 0.5",
+                "bound = 0.5\nminus = { numerator = { target = \"plumbkv\" } }",
+                "a ratio from a ratio",
+            ),
+            (
+                "bound = 0.5",
+                "bound = 0.5\nor = { denominator = { target = \"plumbkv\", axes = { pipelin = 1 } }, bound = 0.9 }",
+                "unknown axis `pipelin`",
+            ),
         ] {
             assert!(CLAIM.contains(from), "{from}");
             let error = read(&CLAIM.replacen(from, to, 1)).unwrap_err();

@@ -6,20 +6,18 @@
 //! which one failed is not measured.
 
 use super::definition::{Definition, Side};
-use super::judge::{judge, slack_percent};
+use super::judge::{judge, judge_difference, judge_every, slack_percent};
+use super::rounds::{Rated, better, difference, of_rounds};
 use crate::model::{
-    Cell, Claim, ClaimOnMachine, ClaimRun, ClaimSide, ClaimVerdict, Evidence, Figure, Run, ScenarioRecord,
-    Status, Trial,
+    Cell, Claim, ClaimMinus, ClaimOnMachine, ClaimOr, ClaimRun, ClaimSide, ClaimVerdict, Evidence, Figure,
+    Mode, Profile, Run, ScenarioRecord, Status,
 };
 use crate::stats;
 use serde_json::{Map, Value};
 
-/// Generator CPU time per request, ns: derived here from what every trial records, so that cells measured with
-/// somebody else's client have it too.
-pub(super) const GENERATOR_CPU: &str = "generator_cpu_ns_per_op";
-
 /// Axes that are a switch rather than a point: cells that have one take part only where the claim names it.
-const SWITCHES: &[&str] = &["variant", "client_program", "protocol", "transport", "connections"];
+const SWITCHES: &[&str] =
+    &["variant", "client_program", "protocol", "transport", "connections", "rate_percent_of_slowest"];
 
 /// A machine, and the run there that a claim is judged by.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +45,15 @@ pub fn evaluate(definition: &Definition, candidates: &[Candidate]) -> Claim {
         placement: definition.placement,
         numerator: side(definition, &definition.numerator),
         denominator: definition.denominator.as_ref().map(|below| side(definition, below)),
+        minus: definition.minus.as_ref().map(|minus| ClaimMinus {
+            numerator: side(definition, &minus.numerator),
+            denominator: minus.denominator.as_ref().map(|below| side(definition, below)),
+        }),
+        or: definition
+            .or
+            .as_ref()
+            .map(|or| ClaimOr { denominator: side(definition, &or.denominator), bound: or.bound }),
+        every_trial: definition.every_trial,
         comparison: definition.comparison,
         bound: definition.bound,
         slack_percent: slack_percent(&definition.metric),
@@ -62,7 +69,8 @@ pub fn evaluate(definition: &Definition, candidates: &[Candidate]) -> Claim {
 fn side(definition: &Definition, written: &Side) -> ClaimSide {
     let axes = definition.at.iter().chain(&written.axes);
     ClaimSide {
-        target: written.target.clone(),
+        target: written.told(),
+        better_of: written.better_of.clone(),
         mode: written.mode,
         metric: written.metric.clone(),
         axes: axes.map(|(name, value)| (name.clone(), value.clone())).collect(),
@@ -110,10 +118,14 @@ fn on_machine(definition: &Definition, candidate: &Candidate) -> ClaimOnMachine 
 }
 
 fn regime(definition: &Definition, run: &Run, file: &str) -> ClaimRun {
-    let mut keys: Vec<&str> = vec![&definition.numerator.target];
-    keys.extend(definition.denominator.iter().map(|below| below.target.as_str()));
-    keys.dedup();
-    let targets = keys.iter().map(|key| match run.targets.iter().find(|target| target.key == **key) {
+    let otherwise = definition.or.iter().map(|or| &or.denominator);
+    let mut keys: Vec<&str> = Vec::new();
+    for key in definition.sides().chain(otherwise).flat_map(Side::targets) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    let targets = keys.iter().map(|key| match run.targets.iter().find(|target| target.key == *key) {
         Some(target) if target.allocator.is_empty() || target.title.contains(&target.allocator) => {
             target.title.clone()
         }
@@ -161,33 +173,87 @@ fn together(definition: &Definition, evidence: &[Evidence]) -> (ClaimVerdict, St
     (verdict, reason)
 }
 
-/// One entry per pair, and one per cell that lacks its partner.
+/// One entry per pair, and one per cell that lacks its partner; where a cell may meet another bound, that of the line
+/// it does meet.
 fn evidence(definition: &Definition, record: &ScenarioRecord) -> Vec<Evidence> {
-    let cells: Vec<(&Cell, Map<String, Value>)> =
-        record.cells.iter().map(|cell| (cell, axes_of(cell))).collect();
-    let above = &definition.numerator;
-    let chosen = |side: &Side, other: Option<&Side>| -> Vec<&(&Cell, Map<String, Value>)> {
-        cells.iter().filter(|(cell, axes)| selects(definition, side, other, cell, axes)).collect()
-    };
-    let Some(below) = &definition.denominator else {
-        return chosen(above, None).iter().map(|(cell, _)| of_cell(definition, cell)).collect();
-    };
-    let (uppers, lowers) = (chosen(above, Some(below)), chosen(below, Some(above)));
-    let meet = |upper: &(&Cell, Map<String, Value>), lower: &(&Cell, Map<String, Value>)| {
-        upper.0.placement == lower.0.placement && rest(&upper.1, above, below) == rest(&lower.1, above, below)
-    };
-    let mut all = Vec::new();
-    for upper in &uppers {
-        match lowers.iter().find(|lower| meet(upper, lower)) {
-            Some(lower) => all.push(of_pair(definition, below, upper.0, lower.0)),
-            None => all.push(lonely(upper.0, below)),
+    let first = evidence_of(definition, record);
+    let Some(otherwise) = definition.otherwise() else { return first };
+    let others = evidence_of(&otherwise, record);
+    let better = |one: Evidence| {
+        let other = others.iter().find(|other| other.numerator == one.numerator);
+        match other.filter(|other| other.verdict == ClaimVerdict::Holds && one.verdict != other.verdict) {
+            None => one,
+            Some(other) => {
+                let reason = format!("{}; but by its other line {}", one.reason, other.reason);
+                Evidence { reason, ..other.clone() }
+            }
         }
-    }
-    for lower in lowers.iter().filter(|lower| !uppers.iter().any(|upper| meet(upper, lower))) {
-        all.push(lonely(lower.0, above));
+    };
+    first.into_iter().map(better).collect()
+}
+
+fn evidence_of(definition: &Definition, record: &ScenarioRecord) -> Vec<Evidence> {
+    let cells: Vec<Point> = record.cells.iter().map(|cell| Point { cell, axes: axes_of(cell) }).collect();
+    let chosen = |side: &Side| -> Vec<&Point> {
+        cells.iter().filter(|point| selects(definition, side, point)).collect()
+    };
+    let whole = record.profile == Profile::Full;
+    let meet = |one: &Point, other: &Point| {
+        one.cell.placement == other.cell.placement && rest(definition, one) == rest(definition, other)
+    };
+    let partner = |upper: &Point, side: &Side| -> Result<Cells<'_>, Missing> {
+        let mut found = Vec::new();
+        let there = chosen(side);
+        for target in side.targets() {
+            match there.iter().find(|point| point.cell.target == *target && meet(upper, point)) {
+                Some(point) => found.push(point.cell),
+                None => return Err(Missing { target: target.clone(), mode: side.mode }),
+            }
+        }
+        Ok(found)
+    };
+    let uppers = chosen(&definition.numerator);
+    let mut all: Vec<Evidence> = uppers
+        .iter()
+        .map(|upper| {
+            let below = definition.denominator.as_ref().map(|side| partner(upper, side)).transpose();
+            let minus = definition.minus.as_ref();
+            let above = minus.map(|minus| partner(upper, &minus.numerator)).transpose();
+            let under =
+                minus.and_then(|it| it.denominator.as_ref()).map(|side| partner(upper, side)).transpose();
+            match (below, above, under) {
+                (Err(it), ..) | (_, Err(it), _) | (.., Err(it)) => lonely(upper.cell, &it.target, it.mode),
+                (Ok(below), Ok(above), Ok(under)) => {
+                    let sides = Sides { upper: upper.cell, below, minus: above.map(|above| (above, under)) };
+                    sides.concluded(definition, whole)
+                }
+            }
+        })
+        .collect();
+    if let Some(below) = &definition.denominator {
+        let lowers = chosen(below);
+        let alone = lowers.iter().filter(|lower| !uppers.iter().any(|upper| meet(upper, lower)));
+        all.extend(
+            alone.map(|lower| lonely(lower.cell, &definition.numerator.target, definition.numerator.mode)),
+        );
     }
     all
 }
+
+/// A cell with its axes by name.
+struct Point<'a> {
+    cell: &'a Cell,
+    axes: Map<String, Value>,
+}
+
+/// A cell that is not there.
+struct Missing {
+    target: String,
+    mode: Mode,
+}
+
+/// The cells of one side at one point: one, or those of which the better counts.
+type Cells<'a> = Vec<&'a Cell>;
 
 fn axes_of(cell: &Cell) -> Map<String, Value> {
     match serde_json::to_value(&cell.axes) {
@@ -196,21 +262,16 @@ fn axes_of(cell: &Cell) -> Map<String, Value> {
     }
 }
 
-fn selects(
-    definition: &Definition,
-    side: &Side,
-    other: Option<&Side>,
-    cell: &Cell,
-    axes: &Map<String, Value>,
-) -> bool {
+fn selects(definition: &Definition, side: &Side, point: &Point) -> bool {
+    let Point { cell, axes } = point;
     let named = |name: &str| side.axes.contains_key(name) || definition.at.contains_key(name);
     let absent = |name: &str| named(name) || !axes.contains_key(name);
-    cell.target == side.target
+    side.targets().contains(&cell.target)
         && cell.mode == side.mode
         && definition.placement.is_none_or(|placement| placement == cell.placement)
         && definition.at.iter().chain(&side.axes).all(|(name, wanted)| is_at(axes.get(name), wanted))
         && SWITCHES.iter().all(|name| absent(name))
-        && other.is_none_or(|other| other.axes.keys().all(|name| absent(name)))
+        && definition.sides().all(|other| other.axes.keys().all(|name| absent(name)))
 }
 
 /// A list means any of its values.
@@ -221,82 +282,114 @@ fn is_at(found: Option<&Value>, wanted: &Value) -> bool {
     }
 }
 
-/// The axes that must be equal: all but those that one side names for itself.
-fn rest(axes: &Map<String, Value>, above: &Side, below: &Side) -> Map<String, Value> {
-    axes.iter()
-        .filter(|(name, _)| !above.axes.contains_key(*name) && !below.axes.contains_key(*name))
+/// The axes that must be equal: all but those that a side names for itself.
+fn rest(definition: &Definition, point: &Point) -> Map<String, Value> {
+    let named = |name: &String| definition.sides().any(|side| side.axes.contains_key(name));
+    point
+        .axes
+        .iter()
+        .filter(|(name, _)| !named(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }
 
-fn of_cell(definition: &Definition, cell: &Cell) -> Evidence {
-    let name = definition.numerator.metric.as_deref().unwrap_or(&definition.metric);
-    let values: Vec<f64> =
-        figures(cell).filter_map(|trial| value(trial, name, definition.operation.as_deref())).collect();
-    concluded(definition, cell, None, stats::summarise(&values))
+/// The cells that one figure is made of.
+struct Sides<'a> {
+    upper: &'a Cell,
+    below: Option<Cells<'a>>,
+    minus: Option<(Cells<'a>, Option<Cells<'a>>)>,
 }
 
-fn of_pair(definition: &Definition, below: &Side, upper: &Cell, lower: &Cell) -> Evidence {
-    let operation = definition.operation.as_deref();
-    let over = definition.numerator.metric.as_deref().unwrap_or(&definition.metric);
-    let under = below.metric.as_deref().unwrap_or(&definition.metric);
-    let pairs: Vec<(f64, f64)> = figures(upper)
-        .filter_map(|trial| {
-            let partner = figures(lower).find(|other| other.index == trial.index)?;
-            Some((value(trial, over, operation)?, value(partner, under, operation)?))
-        })
-        .collect();
-    concluded(definition, upper, Some(lower), stats::paired_ratio(&pairs))
-}
-
-fn concluded(
-    definition: &Definition,
-    upper: &Cell,
-    lower: Option<&Cell>,
-    summary: Option<stats::Summary>,
-) -> Evidence {
-    let broken = std::iter::once(upper).chain(lower).find(|cell| cell.status != Status::Ok);
-    let figure = summary.filter(|_| broken.is_none()).map(|one| Figure {
-        median: one.median,
-        low: one.low,
-        high: one.high,
-        spread: one.spread,
-        n: one.n,
-    });
-    let (verdict, reason) = match (broken, &figure) {
-        (Some(cell), _) => (
-            ClaimVerdict::NotMeasured,
-            format!("{} has no figure: {}", cell.key, cell.reason.as_deref().unwrap_or("no reason recorded")),
-        ),
-        (None, None) => (
-            ClaimVerdict::NotMeasured,
-            format!("no round has a value of {} on every side", definition.metric),
-        ),
-        (None, Some(figure)) => {
-            judge(figure, definition.comparison, definition.bound, slack_percent(&definition.metric))
+impl Sides<'_> {
+    fn concluded(&self, definition: &Definition, whole: bool) -> Evidence {
+        let minus = definition.minus.as_ref();
+        let metric = |side: Option<&Side>| {
+            side.and_then(|side| side.metric.as_deref()).unwrap_or(&definition.metric).to_owned()
+        };
+        let over = metric(Some(&definition.numerator));
+        let under = metric(definition.denominator.as_ref());
+        let minus_over = metric(minus.map(|it| &it.numerator));
+        let minus_under = metric(minus.and_then(|it| it.denominator.as_ref()));
+        let all = std::iter::once(&self.upper)
+            .chain(self.below.iter().flatten())
+            .chain(self.minus.iter().flat_map(|(above, under)| above.iter().chain(under.iter().flatten())));
+        let broken = all.copied().find(|cell| cell.status != Status::Ok);
+        let lower = self.below.as_ref().and_then(|cells| better(definition, cells, &under));
+        let (verdict, reason, figure) = match broken {
+            Some(cell) => {
+                let reason = cell.reason.as_deref().unwrap_or("no reason recorded");
+                (ClaimVerdict::NotMeasured, format!("{} has no figure: {reason}", cell.key), None)
+            }
+            None => {
+                let own =
+                    of_rounds(definition, (self.upper, &over), lower.map(|cell| (cell, under.as_str())));
+                match &self.minus {
+                    None => judged(definition, &own, whole),
+                    Some((above, below)) => {
+                        let below = below.as_ref().and_then(|cells| better(definition, cells, &minus_under));
+                        let taken = better(definition, above, &minus_over)
+                            .map(|cell| {
+                                of_rounds(
+                                    definition,
+                                    (cell, &minus_over),
+                                    below.map(|it| (it, minus_under.as_str())),
+                                )
+                            })
+                            .unwrap_or_default();
+                        judged(definition, &difference(&own, &taken), whole)
+                    }
+                }
+            }
+        };
+        Evidence {
+            numerator: self.upper.key.clone(),
+            denominator: lower.map(|cell| cell.key.clone()),
+            label: self.upper.label.clone(),
+            verdict,
+            reason,
+            figure,
         }
-    };
-    Evidence {
-        numerator: upper.key.clone(),
-        denominator: lower.map(|cell| cell.key.clone()),
-        label: upper.label.clone(),
-        verdict,
-        reason,
-        figure,
     }
 }
 
-fn lonely(cell: &Cell, missing: &Side) -> Evidence {
+fn judged(
+    definition: &Definition,
+    rounds: &[(u32, Rated)],
+    whole: bool,
+) -> (ClaimVerdict, String, Option<Figure>) {
+    let values: Vec<f64> = rounds.iter().filter_map(|(_, rated)| rated.value()).collect();
+    let pairs: Vec<(f64, f64)> = rounds
+        .iter()
+        .filter_map(|(_, rated)| match rated {
+            Rated::Ratio(above, below) => Some((*above, *below)),
+            Rated::Plain(_) => None,
+        })
+        .collect();
+    let summary = if pairs.is_empty() { stats::summarise(&values) } else { stats::paired_ratio(&pairs) };
+    let Some(one) = summary else {
+        let reason = format!("no round has a value of {} on every side", definition.metric);
+        return (ClaimVerdict::NotMeasured, reason, None);
+    };
+    let figure = Figure { median: one.median, low: one.low, high: one.high, spread: one.spread, n: one.n };
+    let Definition { comparison, bound, metric, .. } = definition;
+    let slack = slack_percent(metric);
+    let (verdict, reason) = if definition.every_trial {
+        judge_every(&values, *comparison, *bound, whole)
+    } else if definition.minus.is_some() {
+        judge_difference(&figure, *comparison, *bound, slack)
+    } else {
+        judge(&figure, *comparison, *bound, slack)
+    };
+    (verdict, reason, Some(figure))
+}
+
+fn lonely(cell: &Cell, target: &str, mode: Mode) -> Evidence {
     Evidence {
         numerator: cell.key.clone(),
         denominator: None,
         label: cell.label.clone(),
         verdict: ClaimVerdict::NotMeasured,
-        reason: format!(
-            "the run has no cell of {} ({}) at the same point",
-            missing.target,
-            spelled(&missing.mode)
-        ),
+        reason: format!("the run has no cell of {target} ({}) at the same point", spelled(&mode)),
         figure: None,
     }
 }
@@ -307,21 +400,4 @@ fn spelled<T: serde::Serialize>(word: &T) -> String {
         Ok(Value::String(text)) => text,
         _ => String::new(),
     }
-}
-
-fn figures(cell: &Cell) -> impl Iterator<Item = &Trial> {
-    cell.trials.iter().filter(|trial| trial.status == Status::Ok)
-}
-
-fn value(trial: &Trial, metric: &str, operation: Option<&str>) -> Option<f64> {
-    let stored = trial
-        .values
-        .iter()
-        .find(|value| value.metric == metric && value.operation.as_deref() == operation)
-        .map(|value| value.value);
-    if stored.is_some() || metric != GENERATOR_CPU || trial.counts.operations == 0 {
-        return stored;
-    }
-    let spent = trial.os.as_ref()?.generator_cpu_ns;
-    (spent > 0).then(|| spent as f64 / trial.counts.operations as f64)
 }

@@ -150,3 +150,150 @@ fn two_metrics_of_one_cell_make_a_ratio() {
     let ratio = of("rss_bytes_growth") / of("cap_bytes");
     assert!(low * 0.999 <= ratio && ratio <= high * 1.001, "{ratio} in {low} … {high}");
 }
+
+/// The cell of a target at SET of 64 B, apart.
+fn cell_at<'a>(record: &'a mut ScenarioRecord, target: &str) -> &'a mut crate::model::Cell {
+    let wanted = |cell: &&mut crate::model::Cell| {
+        cell.target == target
+            && cell.axes.operation == "set"
+            && cell.axes.value_bytes == Some(64)
+            && cell.placement == crate::model::Placement::Apart
+    };
+    record.cells.iter_mut().find(wanted).unwrap()
+}
+
+fn set(cell: &mut crate::model::Cell, metric: &str, value: impl Fn(u32) -> f64) {
+    for trial in &mut cell.trials {
+        let index = trial.index;
+        trial.values.retain(|one| one.metric != metric);
+        trial.values.push(crate::model::Value {
+            metric: metric.to_owned(),
+            operation: None,
+            value: value(index),
+        });
+    }
+}
+
+/// A record in which Redis needs 200 ns and serves 100/s, Valkey 150 ns and 90/s, ours 100 ns and 180/s.
+fn three_servers() -> (Run, ScenarioRecord) {
+    let (run, mut record) = record("wire-single");
+    let mut valkey = cell_at(&mut record, "redis-server").clone();
+    valkey.key = valkey.key.replace("redis-server", "valkey");
+    valkey.target = "valkey".to_owned();
+    record.cells.push(valkey);
+    for (target, cpu, rate) in
+        [("plumbkv", 100.0, 180.0), ("redis-server", 200.0, 100.0), ("valkey", 150.0, 90.0)]
+    {
+        let cell = cell_at(&mut record, target);
+        set(cell, "server_cpu_ns_per_op", |_| cpu);
+        set(cell, "ops_per_second", |index| rate + f64::from(index) / 100.0);
+    }
+    (run, record)
+}
+
+fn at_set(metric: &str, comparison: &str, bound: f64, rest: &str) -> Definition {
+    definition(&format!(
+        "metric = \"{metric}\"\ncomparison = \"{comparison}\"\nbound = {bound:?}\nplacement = \"apart\"\n\
+         at = {{ operation = \"set\", value_bytes = 64 }}\nnumerator = {{ target = \"plumbkv\" }}\n{rest}\n"
+    ))
+}
+
+const BETTER: &str = "denominator = { better_of = [\"redis-server\", \"valkey\"] }";
+
+#[test]
+fn the_better_of_two_is_the_one_whose_median_is_better_by_the_metrics_direction() {
+    let (run, mut record) = three_servers();
+    let cheaper = evaluated(&at_set("server_cpu_ns_per_op", "<=", 0.7, BETTER), &run, &record);
+    let evidence = &cheaper.machines[0].evidence;
+    assert_eq!((evidence.len(), cheaper.verdict), (1, ClaimVerdict::Holds), "{evidence:?}");
+    assert!(evidence[0].denominator.as_ref().unwrap().starts_with("valkey"));
+    assert!((evidence[0].figure.unwrap().median - 100.0 / 150.0).abs() < 1e-9);
+    let faster = evaluated(&at_set("ops_per_second", ">=", 1.9, BETTER), &run, &record);
+    assert!(faster.machines[0].evidence[0].denominator.as_ref().unwrap().starts_with("redis-server"));
+    assert_eq!(faster.verdict, ClaimVerdict::Fails);
+    assert_eq!(faster.denominator.as_ref().unwrap().target, "the better of redis-server and valkey");
+    // What was not measured is not beaten, be the other however slow.
+    cell_at(&mut record, "valkey").status = Status::Skipped;
+    let open = evaluated(&at_set("server_cpu_ns_per_op", "<=", 0.7, BETTER), &run, &record);
+    assert_eq!(open.verdict, ClaimVerdict::NotMeasured, "{}", open.reason);
+    record.cells.retain(|cell| cell.target != "valkey");
+    let open = evaluated(&at_set("server_cpu_ns_per_op", "<=", 0.7, BETTER), &run, &record);
+    assert!(open.reason.contains("no cell of valkey"), "{}", open.reason);
+}
+
+#[test]
+fn a_cell_that_misses_its_bound_may_meet_the_other() {
+    let (run, mut record) = three_servers();
+    set(cell_at(&mut record, "null"), "ops_per_second", |_| 190.0);
+    let or = |bound: f64| {
+        let rest = format!("{BETTER}\nor = {{ denominator = {{ target = \"null\" }}, bound = {bound:?} }}");
+        at_set("ops_per_second", ">=", 1.9, &rest)
+    };
+    let holds = evaluated(&or(0.9), &run, &record);
+    assert_eq!(holds.verdict, ClaimVerdict::Holds, "{}", holds.reason);
+    let evidence = &holds.machines[0].evidence[0];
+    assert!(evidence.denominator.as_ref().unwrap().starts_with("null") && evidence.reason.contains("misses"));
+    assert_eq!(evaluated(&or(0.96), &run, &record).verdict, ClaimVerdict::Fails);
+}
+
+#[test]
+fn a_difference_of_ratios_is_taken_round_by_round() {
+    let (run, mut record) = three_servers();
+    // With more clients ours keeps 90 of 100, the floor 95; both move with the round.
+    for (target, kept) in [("plumbkv", 0.90), ("null", 0.95)] {
+        set(cell_at(&mut record, target), "ops_per_second", |index| 100.0 + f64::from(index));
+        let mut more = cell_at(&mut record, target).clone();
+        more.axes.clients = Some(1_000);
+        more.key.push_str("-more");
+        set(&mut more, "ops_per_second", |index| kept * (100.0 + f64::from(index)));
+        record.cells.push(more);
+    }
+    let few = cell_at(&mut record, "null").axes.clients.unwrap();
+    let side =
+        |target: &str, clients: u32| format!("{{ target = \"{target}\", axes = {{ clients = {clients} }} }}");
+    let claim = |bound: f64| {
+        definition(&format!(
+            "metric = \"ops_per_second\"\ncomparison = \">=\"\nbound = {bound:?}\nplacement = \"apart\"\n\
+             at = {{ operation = \"set\", value_bytes = 64 }}\nnumerator = {}\ndenominator = {}\n\
+             minus = {{ numerator = {}, denominator = {} }}\n",
+            side("plumbkv", 1_000),
+            side("plumbkv", few),
+            side("null", 1_000),
+            side("null", few)
+        ))
+    };
+    let holds = evaluated(&claim(-0.06), &run, &record);
+    let figure = holds.machines[0].evidence[0].figure.unwrap();
+    assert_eq!((holds.machines[0].evidence.len(), holds.verdict), (1, ClaimVerdict::Holds), "{holds:?}");
+    assert!((figure.median + 0.05).abs() < 1e-9 && figure.n == 9, "{figure:?}");
+    assert_eq!(evaluated(&claim(-0.04), &run, &record).verdict, ClaimVerdict::Fails);
+}
+
+#[test]
+fn one_trial_breaks_a_bound_on_every_trial_and_only_a_full_run_holds_it() {
+    let (run, mut record) = three_servers();
+    record.profile = crate::model::Profile::Full;
+    let claim = at_set("server_cpu_ns_per_op", "<=", 120.0, "every_trial = true");
+    assert_eq!(evaluated(&claim, &run, &record).verdict, ClaimVerdict::Holds);
+    record.profile = crate::model::Profile::Quick;
+    assert_eq!(evaluated(&claim, &run, &record).verdict, ClaimVerdict::NotMeasured);
+    set(
+        cell_at(&mut record, "plumbkv"),
+        "server_cpu_ns_per_op",
+        |index| if index == 4 { 121.0 } else { 90.0 },
+    );
+    let broken = evaluated(&claim, &run, &record);
+    assert_eq!(broken.verdict, ClaimVerdict::Fails);
+    assert!(broken.reason.contains("the worst of 9 trials, 121, misses 120"), "{}", broken.reason);
+}
+
+#[test]
+fn a_rate_that_follows_the_slowest_is_no_closed_loop() {
+    let (run, mut record) = three_servers();
+    let mut open = cell_at(&mut record, "plumbkv").clone();
+    open.axes.rate_percent_of_slowest = Some(70);
+    open.key.push_str("-open");
+    record.cells.push(open);
+    let claim = at_set("ops_per_second", ">=", 1.0, BETTER);
+    assert_eq!(evaluated(&claim, &run, &record).machines[0].evidence.len(), 1);
+}

@@ -42,6 +42,57 @@ pub fn judge(
     bound: f64,
     slack_percent: f64,
 ) -> (ClaimVerdict, String) {
+    judge_of(figure, comparison, bound, slack_percent, bound.abs())
+}
+
+/// As [`judge`] of a difference of ratios or shares, whose bound may be next to nought: what the far end
+/// misses the bound by is counted in points, of which one ratio has a hundred.
+#[must_use]
+pub fn judge_difference(
+    figure: &Figure,
+    comparison: Comparison,
+    bound: f64,
+    slack_percent: f64,
+) -> (ClaimVerdict, String) {
+    judge_of(figure, comparison, bound, slack_percent, 1.0)
+}
+
+/// Whether the worst of the trials meets the bound. One that does not fails it, however few there are; that
+/// none does is a verdict only where the trials are `whole`: as long as the full profile has them.
+#[must_use]
+pub fn judge_every(
+    figures: &[f64],
+    comparison: Comparison,
+    bound: f64,
+    whole: bool,
+) -> (ClaimVerdict, String) {
+    let worst = match comparison {
+        Comparison::AtMost => figures.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        Comparison::AtLeast => figures.iter().copied().fold(f64::INFINITY, f64::min),
+    };
+    let met = match comparison {
+        Comparison::AtMost => worst <= bound,
+        Comparison::AtLeast => worst >= bound,
+    };
+    let (n, worst, bar) = (figures.len(), short(worst), short(bound));
+    let of = if n == 1 { "the one trial".to_owned() } else { format!("the worst of {n} trials") };
+    match (met, whole) {
+        (false, _) => (ClaimVerdict::Fails, format!("{of}, {worst}, misses {bar}")),
+        (true, true) => (ClaimVerdict::Holds, format!("{of}, {worst}, meets {bar}")),
+        (true, false) => (
+            ClaimVerdict::NotMeasured,
+            format!("{of}, {worst}, would meet {bar}, but a verdict needs the trials of the full profile"),
+        ),
+    }
+}
+
+fn judge_of(
+    figure: &Figure,
+    comparison: Comparison,
+    bound: f64,
+    slack_percent: f64,
+    hundred_percent: f64,
+) -> (ClaimVerdict, String) {
     let (met, far) = match comparison {
         Comparison::AtMost => (figure.median <= bound, figure.high),
         Comparison::AtLeast => (figure.median >= bound, figure.low),
@@ -61,8 +112,8 @@ pub fn judge(
         );
     }
     let miss_percent = match comparison {
-        Comparison::AtMost => (far - bound) / bound.abs() * 100.0,
-        Comparison::AtLeast => (bound - far) / bound.abs() * 100.0,
+        Comparison::AtMost => (far - bound) / hundred_percent * 100.0,
+        Comparison::AtLeast => (bound - far) / hundred_percent * 100.0,
     };
     let far = short(far);
     if !met {
@@ -135,6 +186,26 @@ mod tests {
             let (verdict, reason) = judge(&figure(low, median, high, n), comparison, bound, slack);
             assert_eq!(verdict, expected, "{low} {median} {high} n = {n} {comparison:?} {bound}: {reason}");
         }
+    }
+
+    #[test]
+    fn a_difference_may_have_a_bound_next_to_nought() {
+        let of = |low, median, high| {
+            judge_difference(&figure(low, median, high, 9), Comparison::AtLeast, -0.03, 5.0).0
+        };
+        assert_eq!(of(-0.07, -0.02, 0.01), ClaimVerdict::Holds);
+        assert_eq!(of(-0.09, -0.02, 0.01), ClaimVerdict::Fails);
+        assert_eq!(of(-0.05, -0.04, 0.01), ClaimVerdict::Fails);
+    }
+
+    #[test]
+    fn one_trial_is_enough_to_break_a_bound_on_every_trial() {
+        let of = |figures: &[f64], whole| judge_every(figures, Comparison::AtMost, 1.0, whole).0;
+        assert_eq!(of(&[0.9, 0.95, 1.0], true), ClaimVerdict::Holds);
+        assert_eq!(of(&[0.9], false), ClaimVerdict::NotMeasured);
+        assert_eq!(of(&[0.9, 1.001, 0.1], true), ClaimVerdict::Fails);
+        assert_eq!(of(&[1.001], false), ClaimVerdict::Fails);
+        assert_eq!(judge_every(&[5.0, 3.0], Comparison::AtLeast, 4.0, true).0, ClaimVerdict::Fails);
     }
 
     #[test]

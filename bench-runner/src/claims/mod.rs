@@ -6,10 +6,11 @@
 mod definition;
 mod evaluate;
 mod judge;
+mod rounds;
 
-pub use definition::{ClaimError, Definition, Side, parse};
+pub use definition::{ClaimError, Definition, Minus, Or, Side, parse};
 pub use evaluate::{Candidate, evaluate};
-pub use judge::{VERDICT_TRIALS, judge, short, slack_percent, verdict_name};
+pub use judge::{VERDICT_TRIALS, judge, judge_difference, judge_every, short, slack_percent, verdict_name};
 
 #[cfg(test)]
 mod evaluate_test;

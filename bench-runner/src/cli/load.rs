@@ -201,6 +201,7 @@ impl Args {
                     ArrivalFlag::Poisson => Arrival::Poisson,
                 },
                 in_flight_bound: self.in_flight_bound,
+                sleeps: false,
             }),
             Some(per_second) => Pace::Held(Held::PerSecond(per_second)),
         };

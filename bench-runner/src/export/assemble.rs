@@ -193,7 +193,7 @@ pub fn value_of(trial: &Trial, metric: &str, operation: Option<&str>) -> Option<
 
 /// Order of the points: operation as the pages list them, then size, mix, depth, connections.
 fn axes_rank(axes: &Axes) -> impl Ord + use<> {
-    const OPERATIONS: [&str; 13] = [
+    const OPERATIONS: [&str; 17] = [
         "peak",
         "set",
         "get",
@@ -205,7 +205,11 @@ fn axes_rank(axes: &Axes) -> impl Ord + use<> {
         "overwrite",
         "ttl_churn",
         "trace",
+        "hostile",
+        "idle",
+        "grow",
         "expire",
+        "flush",
         "start",
     ];
     let operation = OPERATIONS.iter().position(|known| *known == axes.operation).unwrap_or(OPERATIONS.len());

@@ -96,7 +96,9 @@ fn comparable(kind: &str, metric: &str, above: &Cell, below: &Cell) -> bool {
         _ if kind == "floor" && !metric.starts_with("latency") && !metric.contains("_per_") => false,
         // A closed loop asks the faster server more often; wake-ups and batches then cost each operation less.
         "server_cpu_ns_per_op" if between_servers => {
-            above.axes.rate_per_second.is_some() || (saturated(above) && saturated(below))
+            above.axes.rate_per_second.is_some()
+                || above.axes.rate_percent_of_slowest.is_some()
+                || (saturated(above) && saturated(below))
         }
         _ => true,
     }

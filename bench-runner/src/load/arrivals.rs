@@ -35,6 +35,8 @@ pub struct Open {
     /// Most requests that may be under way or waiting for a connection at one time, of all threads together;
     /// one more is skipped, and counted.
     pub in_flight_bound: u64,
+    /// Sleeps until a request is due instead of looking at the clock for the last of it: somebody else needs its CPU.
+    pub sleeps: bool,
 }
 
 /// The intended starts of one thread, ns since the beginning, rising.

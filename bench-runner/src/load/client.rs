@@ -92,6 +92,19 @@ impl Client {
         self.stream
     }
 
+    /// Sends what the socket takes at once, and says how much that was; nothing is ever waited for from now on.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub fn send_at_once(&mut self, bytes: &[u8]) -> Result<usize, ClientError> {
+        let failed = |error| ClientError::Io { what: "sending without reading".to_owned(), error };
+        self.stream.set_nonblocking(true).map_err(failed)?;
+        match self.stream.write(bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(0),
+            other => other.map_err(failed),
+        }
+    }
+
     /// Waits at most this long for a reply from now on.
     ///
     /// # Errors

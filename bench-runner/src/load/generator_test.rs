@@ -38,7 +38,7 @@ fn open(per_second: f64, ms: u64, in_flight_bound: u64) -> Stretch {
         min_ns: ms * 1_000_000,
         min_operations: 0,
         limit: None,
-        pace: Pace::Open(Open { per_second, arrival: Arrival::Fixed, in_flight_bound }),
+        pace: Pace::Open(Open { per_second, arrival: Arrival::Fixed, in_flight_bound, sleeps: false }),
         ..counted(0)
     }
 }

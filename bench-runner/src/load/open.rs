@@ -32,6 +32,7 @@ pub(super) fn drive(
         touched: Vec::new(),
         fresh: vec![None; connections.len()],
         delays: Times::new(),
+        sleeps: open.sleeps,
     };
     let outcome = queue.drive(worker, connections, poller);
     worker.part.send_delays = Some(queue.delays);
@@ -49,6 +50,7 @@ struct Queue {
     /// Of each of them, how many of its last requests never had to wait for it.
     fresh: Vec<Option<usize>>,
     delays: Times,
+    sleeps: bool,
 }
 
 impl Queue {
@@ -72,7 +74,7 @@ impl Queue {
                 return Ok(());
             }
             let gap_ns = self.arrivals.next_ns().saturating_sub(worker.now_ns());
-            let timeout = if more { sleepable(gap_ns) } else { LOOK_UP };
+            let timeout = if more { sleepable(gap_ns, self.sleeps) } else { LOOK_UP };
             wait(poller, &mut events, timeout)?;
             if timeout.is_zero() && events.is_empty() {
                 worker.spins();

@@ -191,6 +191,7 @@ impl Recorder {
 
     /// Adds what another thread saw in the same stretch.
     pub fn merge(&mut self, other: &Self) {
+        self.from_intended_start |= other.from_intended_start;
         for (mine, theirs) in self.times.iter_mut().zip(&other.times) {
             match (mine.as_mut(), theirs) {
                 (Some(mine), Some(theirs)) => mine.merge(theirs),
@@ -294,5 +295,6 @@ mod tests {
         let mut merged = Recorder::default();
         merged.merge(&recorder);
         assert!(merged.times(Operation::Get).unwrap().to_record("get").unwrap().from_intended_start);
+        assert!(merged.from_intended_start, "who asks the whole is told the same as who asks its times");
     }
 }

@@ -360,9 +360,10 @@ impl Worker<'_> {
 /// The kernel ends a sleep this much too late at times (timer slack and waking up), ns: the rest is spun.
 const SPIN_NS: u64 = 120_000;
 
-/// How much of the time until something is due can be slept.
-pub(super) fn sleepable(gap_ns: u64) -> Duration {
-    Duration::from_nanos(gap_ns.saturating_sub(SPIN_NS)).min(LOOK_UP)
+/// How much of the time until something is due can be slept, by one that has its CPU to itself or `shares` it.
+pub(super) fn sleepable(gap_ns: u64, shares: bool) -> Duration {
+    let spin_ns = if shares { 0 } else { SPIN_NS };
+    Duration::from_nanos(gap_ns.saturating_sub(spin_ns)).min(LOOK_UP)
 }
 
 pub(super) fn wait(poller: &Poller, events: &mut Events, timeout: Duration) -> Result<(), String> {

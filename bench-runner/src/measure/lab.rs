@@ -114,6 +114,7 @@ impl Bench<'_> {
                 .into_iter()
                 .map(|trial| (phase.cell.key.clone(), trial))
                 .collect(),
+            Work::Tail { phase } => keyspace::tail(self, &mut target, phase),
             Work::Expiry { phase } => keyspace::expiry(self, &mut target, phase)
                 .into_iter()
                 .map(|trial| (phase.cell.key.clone(), trial))

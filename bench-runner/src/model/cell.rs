@@ -91,7 +91,7 @@ pub enum Spread {
 #[serde(deny_unknown_fields)]
 pub struct Axes {
     /// `set`, `get`, `del`, `mixed`, `peak`, `knee`, `fill`, `overwrite`, `ttl_churn`, `trace`, `expire`,
-    /// `start`; of an embedded engine `load`, `read_random`, `scan` …
+    /// `hostile`, `idle`, `grow`, `flush`, `start`; of an embedded engine `load`, `read_random`, `scan` …
     pub operation: String,
     /// Connections.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,6 +137,11 @@ pub struct Axes {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub rate_per_second: Option<u64>,
+    /// Open loop: offered rate, percent of the peak of the slowest server of the same round at this point, so that it
+    /// is the same for every server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub rate_percent_of_slowest: Option<u32>,
     /// Lifetime of what is written, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]

@@ -72,6 +72,18 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub denominator: Option<ClaimSide>,
+    /// Taken from the figure, round by round: the bound is on a difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub minus: Option<ClaimMinus>,
+    /// Another line and bound that a cell may meet in place of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub or: Option<ClaimOr>,
+    /// The worst trial must meet the bound, not the median. Absent: the median.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub every_trial: bool,
     /// Side of the bound.
     pub comparison: Comparison,
     /// The bound, a ratio where there is a denominator, else in the metric's unit.
@@ -92,12 +104,38 @@ pub struct Claim {
     pub machines: Vec<ClaimOnMachine>,
 }
 
+/// What is taken from the figure of a claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimMinus {
+    /// Cells above the line.
+    pub numerator: ClaimSide,
+    /// Cells below it. Absent: the figure itself is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub denominator: Option<ClaimSide>,
+}
+
+/// What a cell may meet in place of a claim's bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimOr {
+    /// Cells below the line.
+    pub denominator: ClaimSide,
+    /// The bound.
+    pub bound: f64,
+}
+
 /// Which cells stand on one side of the line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimSide {
-    /// Key of a target.
+    /// Key of a target, or the targets of `better_of` in words.
     pub target: String,
+    /// Keys of targets, of which the one counts whose median is better at that point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub better_of: Vec<String>,
     /// Where it ran.
     pub mode: Mode,
     /// The side's metric, where not the claim's.

@@ -69,8 +69,17 @@ pub fn build(request: &Request<'_>) -> Plan {
             }
             // Every target of a round gets the same seed: the same keys in the same order.
             let seed = mixed(*seed, [u64::from(trial)]);
-            for index in row(units.len(), trial as usize) {
-                let Some(unit) = units.get(index) else { continue };
+            // What follows the peaks of a round comes after all of them; each part has a row of its own design.
+            let (followers, first): (Vec<&Unit>, Vec<&Unit>) = units.iter().partition(|unit| unit.follows);
+            let ordered = [first, followers].into_iter().flat_map(|part| {
+                let order = row(part.len(), trial as usize);
+                order.into_iter().filter_map(|index| part.get(index).copied()).collect::<Vec<_>>()
+            });
+            for unit in ordered {
+                let trials = unit.trials.unwrap_or(trials);
+                if trial >= trials {
+                    continue;
+                }
                 steps.push(Step {
                     position: u32::try_from(steps.len()).unwrap_or(u32::MAX),
                     scenario: scenario.key().to_owned(),
@@ -106,7 +115,7 @@ fn arranged_units(scenario: &Scenario, seed: u64, request: &Request<'_>) -> Vec<
 fn rotated(work: &Work, trial: u32, trials: u32) -> Work {
     match work {
         // Rates in percent of a peak follow that peak.
-        Work::Wire { phases } if phases.iter().all(|phase| phase.offer == Offer::Replies) => {
+        Work::Wire { phases } if phases.iter().all(|phase| is_free(phase.offer)) => {
             let mut phases = phases.clone();
             let start = rotation(phases.len(), trial, trials);
             phases.rotate_left(start);
@@ -114,6 +123,11 @@ fn rotated(work: &Work, trial: u32, trials: u32) -> Work {
         }
         other => other.clone(),
     }
+}
+
+/// Whether nothing before it on the same process matters.
+fn is_free(offer: Offer) -> bool {
+    matches!(offer, Offer::Replies | Offer::PercentOfSlowest { .. })
 }
 
 /// SplitMix64 over a seed and what tells its use from others.

@@ -1,14 +1,12 @@
 //! Which cells does a scenario have for one target in one mode? Every combination of each section's axes.
 
 use super::embedded::embedded_units;
-use super::label::{bytes, point, thousands, wire_label};
+use super::label::{point, wire_label};
 use super::names::{mode_name, placement_name};
-use super::step::{CapLoad, CapPhase, CellKey, ExpiryPhase, KeysPhase, Offer, Operation, WirePhase, Work};
+use super::step::{CellKey, Offer, Operation, WirePhase, Work};
+use super::stores::{cap_units, expiry_unit, per_key_unit, tail_units};
 use crate::model::{Axes, Mode, Placement, Profile};
-use crate::scenario::{
-    Cap, Distribution, Expiry, Kind, Load, LoadOperation, PerKey, PlacementChoice, Rules, Scenario, Seek,
-    Written,
-};
+use crate::scenario::{Distribution, Kind, Load, LoadOperation, PlacementChoice, Rules, Scenario, Seek};
 
 /// What one fresh process is for: everything of a step but its trial, seed and position.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +17,10 @@ pub(super) struct Unit {
     pub(super) cap_bytes: Option<u64>,
     pub(super) memory_limit_bytes: Option<u64>,
     pub(super) variant: Option<String>,
+    /// Fewer trials than its scenario has.
+    pub(super) trials: Option<u32>,
+    /// Its rates follow what others reached in the same round.
+    pub(super) follows: bool,
     pub(super) work: Work,
 }
 
@@ -45,7 +47,7 @@ pub(super) fn units(
             .cap
             .iter()
             .filter(|cap| cap.only().admits(profile, target, mode))
-            .filter_map(|cap| cap_unit(cap, who, apart))
+            .flat_map(|cap| cap_units(cap, who, apart))
             .collect(),
         Kind::Startup => definition
             .start
@@ -69,6 +71,12 @@ pub(super) fn units(
             .filter(|each| each.only().admits(profile, target, mode))
             .map(|each| expiry_unit(each, who, apart))
             .collect(),
+        Kind::Tail => definition
+            .tail
+            .iter()
+            .filter(|each| each.only().admits(profile, target, mode))
+            .flat_map(|each| tail_units(each, who, apart))
+            .collect(),
     }
 }
 
@@ -88,6 +96,8 @@ impl Who<'_> {
             cap_bytes,
             memory_limit_bytes: None,
             variant: None,
+            trials: None,
+            follows: false,
             work,
         }
     }
@@ -95,24 +105,26 @@ impl Who<'_> {
 
 fn wire_units(loads: &[Load], who: Who<'_>, pinned: bool) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
-    for choice in [PlacementChoice::Apart, PlacementChoice::Together] {
-        // Without pinning the two placements are one and the same: the second would measure it again.
-        if !pinned && choice == PlacementChoice::Together && !units.is_empty() {
+    for choice in [PlacementChoice::Apart, PlacementChoice::Together, PlacementChoice::Unpinned] {
+        // Without pinning the placements are one and the same: the second would measure it again.
+        if !pinned && choice != PlacementChoice::Apart && !units.is_empty() {
             continue;
         }
         let placement = placement(choice, pinned);
         let wanted = loads.iter().filter(|load| load.placement.contains(&choice));
         for load in wanted.filter(|load| load.only().admits(who.profile, who.target, who.mode)) {
             let mut more = phases(load, who, placement);
+            let follows = !load.rate_percent_of_slowest.is_empty();
             let same = units.iter_mut().find(|unit| {
-                (unit.placement, &unit.variant, unit.memory_limit_bytes)
-                    == (placement, &load.variant, load.memory_limit_bytes)
+                (unit.placement, &unit.variant, unit.memory_limit_bytes, unit.follows)
+                    == (placement, &load.variant, load.memory_limit_bytes, follows)
             });
             match same.map(|unit| &mut unit.work) {
                 Some(Work::Wire { phases }) => phases.append(&mut more),
                 _ => units.push(Unit {
                     variant: load.variant.clone(),
                     memory_limit_bytes: load.memory_limit_bytes,
+                    follows,
                     ..who.unit(placement, None, Work::Wire { phases: more })
                 }),
             }
@@ -170,7 +182,7 @@ fn phase(load: &Load, who: Who<'_>, placement: Placement, point: Point) -> WireP
     let (rate_percent, rate_per_second) = match point.offer {
         Offer::PercentOfPeak { percent, .. } => (Some(percent), None),
         Offer::PerSecond { per_second, .. } => (None, Some(per_second)),
-        Offer::Replies | Offer::Peak | Offer::Knee { .. } => (None, None),
+        Offer::PercentOfSlowest { .. } | Offer::Replies | Offer::Peak | Offer::Knee { .. } => (None, None),
     };
     let axes = Axes {
         operation: load.seek.map_or(operation, Seek::name).to_owned(),
@@ -184,6 +196,10 @@ fn phase(load: &Load, who: Who<'_>, placement: Placement, point: Point) -> WireP
         arrival: point.offer.arrival().map(|one| one.name().to_owned()),
         rate_percent,
         rate_per_second,
+        rate_percent_of_slowest: match point.offer {
+            Offer::PercentOfSlowest { percent, .. } => Some(percent),
+            _ => None,
+        },
         ttl_ms: load.ttl_ms,
         memory_limit_bytes: load.memory_limit_bytes,
         protocol: load.protocol.map(|one| one.name().to_owned()),
@@ -230,7 +246,12 @@ fn offers(load: &Load) -> Vec<Offer> {
     let percents =
         load.rate_percent.iter().map(|percent| Offer::PercentOfPeak { percent: *percent, arrival });
     let rates = load.rate_per_second.iter().map(|rate| Offer::PerSecond { per_second: *rate, arrival });
-    percents.chain(rates).collect()
+    let slowest = load.rate_percent_of_slowest.iter().map(|percent| Offer::PercentOfSlowest {
+        percent: *percent,
+        arrival,
+        per_second: 0.0,
+    });
+    percents.chain(rates).chain(slowest).collect()
 }
 
 fn sets_of_100(mix: &[(Operation, u32)]) -> u32 {
@@ -256,123 +277,12 @@ fn mix(operation: LoadOperation, set_percent: Option<u32>) -> (&'static str, Vec
     }
 }
 
-fn cap_unit(cap: &Cap, who: Who<'_>, placement: Placement) -> Option<Unit> {
-    let size = bytes(cap.cap_bytes);
-    let written = cap.written()?;
-    let (operation, clients, largest) = match written {
-        Written::Fill(fill) => ("fill", 1, fill.value_bytes),
-        Written::Overwrite(overwrite) => ("overwrite", overwrite.clients, overwrite.value_bytes[1]),
-        Written::TtlChurn(churn) => ("ttl_churn", churn.clients, churn.value_bytes),
-        Written::Trace(trace) => ("trace", 1, trace.value_bytes[1]),
-    };
-    let value = bytes(u64::from(largest));
-    let (label, load) = match written {
-        Written::Fill(fill) => (
-            format!("{} × {value} into {size}, then {}", fill.keys, bytes(u64::from(fill.oversize_bytes))),
-            CapLoad::Fill {
-                keys: fill.keys,
-                value_bytes: fill.value_bytes,
-                oversize_bytes: fill.oversize_bytes,
-            },
-        ),
-        Written::Overwrite(overwrite) => (
-            format!(
-                "Overwrites growing {} to {value}, {size} cap",
-                bytes(u64::from(overwrite.value_bytes[0]))
-            ),
-            CapLoad::Overwrite {
-                clients: overwrite.clients,
-                keys: overwrite.keys,
-                value_bytes: overwrite.value_bytes.into(),
-                seconds: overwrite.seconds.of(who.profile),
-            },
-        ),
-        Written::TtlChurn(churn) => (
-            format!("{value} values living {} ms, {size} cap", churn.ttl_ms),
-            CapLoad::TtlChurn {
-                clients: churn.clients,
-                keys: churn.keys,
-                value_bytes: churn.value_bytes,
-                ttl_ms: churn.ttl_ms,
-                seconds: churn.seconds.of(who.profile),
-            },
-        ),
-        Written::Trace(trace) => (
-            format!(
-                "Zipf reads of {} keys of {} to {value}, {size} cap",
-                thousands(trace.keys),
-                bytes(u64::from(trace.value_bytes[0]))
-            ),
-            CapLoad::Trace {
-                keys: trace.keys,
-                value_bytes: trace.value_bytes.into(),
-                requests: trace.requests.of(who.profile),
-            },
-        ),
-    };
-    let label = match cap.memory_limit_bytes {
-        Some(limit) => format!("{label}, {} limit", bytes(limit)),
-        None => label,
-    };
-    let axes = Axes {
-        operation: operation.to_owned(),
-        clients: Some(clients),
-        value_bytes: Some(largest),
-        cap_bytes: Some(cap.cap_bytes),
-        memory_limit_bytes: cap.memory_limit_bytes,
-        distribution: matches!(written, Written::Trace(_)).then(|| Distribution::Zipf.name().to_owned()),
-        ..Axes::default()
-    };
-    let phase = CapPhase { cell: cell(who, placement, axes, label), cap_bytes: cap.cap_bytes, load };
-    let unit = who.unit(placement, Some(cap.cap_bytes), Work::MemoryCap { phase });
-    Some(Unit { memory_limit_bytes: cap.memory_limit_bytes, ..unit })
-}
-
-fn per_key_unit(each: &PerKey, who: Who<'_>, placement: Placement) -> Unit {
-    let axes = Axes {
-        operation: "fill".to_owned(),
-        value_bytes: Some(each.value_bytes),
-        keys: Some(each.keys),
-        ..Axes::default()
-    };
-    let label =
-        format!("{} keys of 16 B, values of {}", thousands(each.keys), bytes(u64::from(each.value_bytes)));
-    let cell = cell(who, placement, axes, label);
-    let phase = KeysPhase { cell, keys: each.keys, value_bytes: each.value_bytes };
-    who.unit(placement, Some(each.cap_bytes), Work::MemoryPerKey { phase })
-}
-
-fn expiry_unit(each: &Expiry, who: Who<'_>, placement: Placement) -> Unit {
-    let axes = Axes {
-        operation: "expire".to_owned(),
-        clients: Some(each.clients),
-        value_bytes: Some(each.value_bytes),
-        keys: Some(each.keys),
-        ttl_ms: Some(each.within_ms),
-        ..Axes::default()
-    };
-    let label = format!(
-        "{} keys running out within {} s, GET by {} clients",
-        thousands(each.keys),
-        each.within_ms as f64 / 1e3,
-        each.clients
-    );
-    let phase = ExpiryPhase {
-        cell: cell(who, placement, axes, label),
-        clients: each.clients,
-        kept_keys: each.kept_keys,
-        keys: each.keys,
-        value_bytes: each.value_bytes,
-        within_ms: each.within_ms,
-    };
-    who.unit(placement, Some(each.cap_bytes), Work::Expiry { phase })
-}
-
 pub(super) fn placement(choice: PlacementChoice, pinned: bool) -> Placement {
     match (pinned, choice) {
         (false, _) => Placement::Unpinned,
         (true, PlacementChoice::Apart) => Placement::Apart,
         (true, PlacementChoice::Together) => Placement::Together,
+        (true, PlacementChoice::Unpinned) => Placement::Unpinned,
     }
 }
 

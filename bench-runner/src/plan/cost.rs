@@ -25,6 +25,10 @@ const MANY: f64 = 60_000.0;
 const PIPELINED: f64 = 500_000.0;
 /// Records per second that an embedded engine writes.
 const RECORDS_WRITTEN: f64 = 150_000.0;
+/// Keys per second of a store that grows beside other requests.
+const GROWN: f64 = 330_000.0;
+/// Requests go on for this long after what they are measured beside, in all, seconds.
+const TAIL_AFTER_S: f64 = 7.0;
 /// Connecting one client, seconds.
 const CONNECT_S: f64 = 0.000_1;
 /// Reading the counters before and after a cell, seconds.
@@ -56,6 +60,8 @@ pub fn step_seconds(step: &Step) -> f64 {
                 + match &phase.load {
                     CapLoad::Fill { keys, .. } => *keys as f64 * (1.0 / ONE_AT_A_TIME + 1.0 / LOOKS),
                     CapLoad::Overwrite { seconds, .. } | CapLoad::TtlChurn { seconds, .. } => *seconds,
+                    CapLoad::Hostile { clients, seconds, .. } => *seconds + f64::from(*clients) * CONNECT_S,
+                    CapLoad::Idle { clients } => f64::from(*clients) * CONNECT_S + SETTLE_S,
                     CapLoad::Trace { requests, .. } => *requests as f64 / TRACED,
                 }
         }
@@ -63,6 +69,10 @@ pub fn step_seconds(step: &Step) -> f64 {
         Work::Expiry { phase } => {
             let keys = (phase.keys + phase.kept_keys) as f64 / PIPELINED;
             process + CELL_S + keys + phase.within_ms as f64 / 1e3 + SETTLE_S
+        }
+        Work::Tail { phase } => {
+            let keys = (phase.keys + phase.expiring_keys + phase.kept_keys) as f64 / GROWN;
+            process + 3.0 * CELL_S + keys + phase.within_ms as f64 / 1e3 + TAIL_AFTER_S
         }
         Work::Startup { starts, .. } => {
             f64::from(*starts) * if native { NATIVE_START_S } else { CONTAINER_START_S }

@@ -19,6 +19,7 @@ pub(super) fn point(axes: &Axes) -> String {
     add("k", axes.keys, "");
     add("r", axes.rate_percent.map(u64::from), "pct");
     add("r", axes.rate_per_second, "");
+    add("r", axes.rate_percent_of_slowest.map(u64::from), "pct-of-slowest");
     add("ttl", axes.ttl_ms, "");
     add("mem", axes.memory_limit_bytes, "");
     add("cache", axes.cache_bytes, "");
@@ -79,6 +80,10 @@ pub(super) fn wire_label(axes: &Axes, value_mix: &[(u32, u32)]) -> String {
         ("peak", ..) => label.push_str(", closed-loop peak"),
         ("knee", ..) => label.push_str(", knee"),
         (_, Some(percent), _) => label.push_str(&format!(", {spaced} at {percent} % of its peak")),
+        _ if axes.rate_percent_of_slowest.is_some() => {
+            let percent = axes.rate_percent_of_slowest.unwrap_or_default();
+            label.push_str(&format!(", {spaced} at {percent} % of the slowest's peak"));
+        }
         (_, None, Some(rate)) => label.push_str(&format!(", {spaced} at {}/s", thousands(rate))),
         _ => {}
     }

@@ -8,7 +8,9 @@ pub mod knee;
 mod label;
 mod names;
 mod order;
+pub mod slowest;
 mod step;
+mod stores;
 
 pub use build::{Plan, Request, build};
 pub use cost::{remaining_seconds, step_seconds};

@@ -73,6 +73,11 @@ pub enum Work {
         /// The one cell of this step.
         phase: ExpiryPhase,
     },
+    /// Requests at a given rate while a store grows, while keys run out, and while it is emptied.
+    Tail {
+        /// The three cells of this step, on one process.
+        phase: Box<TailPhase>,
+    },
 }
 
 impl Work {
@@ -86,6 +91,7 @@ impl Work {
             Self::Embedded { phase } => vec![&phase.cell],
             Self::MemoryPerKey { phase } => vec![&phase.cell],
             Self::Expiry { phase } => vec![&phase.cell],
+            Self::Tail { phase } => vec![&phase.grow, &phase.expire, &phase.flush],
         }
     }
 }
@@ -219,6 +225,17 @@ pub enum Offer {
         /// How starts are spaced.
         arrival: Arrival,
     },
+    /// Open loop at a share of what the slowest server reached in a closed loop at the same point, in the same round:
+    /// see [`super::slowest`].
+    PercentOfSlowest {
+        /// Percent.
+        percent: u32,
+        /// How starts are spaced.
+        arrival: Arrival,
+        /// The rate, once the closed loops of the round are over; nought: none of them came to a figure.
+        #[serde(default)]
+        per_second: f64,
+    },
     /// Open loop at one rate after the other, until the highest is found that is still answered in time:
     /// see [`super::knee`].
     Knee {
@@ -235,6 +252,7 @@ impl Offer {
             Self::Replies | Self::Peak => None,
             Self::PercentOfPeak { arrival, .. }
             | Self::PerSecond { arrival, .. }
+            | Self::PercentOfSlowest { arrival, .. }
             | Self::Knee { arrival } => Some(arrival),
         }
     }
@@ -313,6 +331,20 @@ pub enum CapLoad {
         /// Seconds.
         seconds: f64,
     },
+    /// Everything that makes memory grow at once, from connections that write, that do nothing and that never read.
+    Hostile {
+        /// Connections.
+        clients: u32,
+        /// Key space.
+        keys: u64,
+        /// Seconds.
+        seconds: f64,
+    },
+    /// Connections that do nothing.
+    Idle {
+        /// Connections.
+        clients: u32,
+    },
     /// GET of keys drawn by Zipf's law on one connection, and a SET of each that was not there.
     Trace {
         /// Key space.
@@ -350,6 +382,31 @@ pub struct ExpiryPhase {
     pub value_bytes: u32,
     /// Lifetimes are spread evenly over this time, ms.
     pub within_ms: u64,
+}
+
+/// The cells of a `tail` scenario, in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TailPhase {
+    /// While the store grows.
+    pub grow: CellKey,
+    /// While keys run out.
+    pub expire: CellKey,
+    /// While it is emptied.
+    pub flush: CellKey,
+    /// Connections of the open loop.
+    pub clients: u32,
+    /// Requests per second of the open loop.
+    pub per_second: u64,
+    /// Keys that the open loop uses, there before anything else.
+    pub kept_keys: u64,
+    /// Keys that the store grows to.
+    pub keys: u64,
+    /// Keys that run out.
+    pub expiring_keys: u64,
+    /// Their lifetimes end within this time, ms.
+    pub within_ms: u64,
+    /// Value size of all, bytes.
+    pub value_bytes: u32,
 }
 
 /// What came of a step.

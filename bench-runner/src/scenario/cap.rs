@@ -13,18 +13,30 @@ pub struct Cap {
     /// Memory limit of the target's cgroup or container, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
-    /// Exactly one of the four.
+    /// Exactly one of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fill: Option<Fill>,
-    /// Exactly one of the four.
+    /// Exactly one of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overwrite: Option<Overwrite>,
-    /// Exactly one of the four.
+    /// Exactly one of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_churn: Option<TtlChurn>,
-    /// Exactly one of the four.
+    /// Exactly one of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+    /// Exactly one of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostile: Option<Hostile>,
+    /// Exactly one of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+    /// Switches of the target, one cell each, as `policy=volatile-ttl`; absent: one cell without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variant: Vec<String>,
+    /// Fewer trials than the scenario has; nought: none in that profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trials: Option<PerProfile<u32>>,
     /// Only in these profiles; absent: in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profiles: Option<Vec<Profile>>,
@@ -47,20 +59,48 @@ pub enum Written<'a> {
     TtlChurn(&'a TtlChurn),
     /// What reads did not find.
     Trace(&'a Trace),
+    /// Everything that makes memory grow, at once.
+    Hostile(&'a Hostile),
+    /// Nothing: connections that are open.
+    Idle(&'a Idle),
 }
 
 impl Cap {
-    /// What it writes; none unless exactly one of the four is given.
+    /// What it writes; none unless exactly one is given.
     #[must_use]
     pub fn written(&self) -> Option<Written<'_>> {
-        match (&self.fill, &self.overwrite, &self.ttl_churn, &self.trace) {
-            (Some(fill), None, None, None) => Some(Written::Fill(fill)),
-            (None, Some(overwrite), None, None) => Some(Written::Overwrite(overwrite)),
-            (None, None, Some(churn), None) => Some(Written::TtlChurn(churn)),
-            (None, None, None, Some(trace)) => Some(Written::Trace(trace)),
-            _ => None,
-        }
+        let all = [
+            self.fill.as_ref().map(Written::Fill),
+            self.overwrite.as_ref().map(Written::Overwrite),
+            self.ttl_churn.as_ref().map(Written::TtlChurn),
+            self.trace.as_ref().map(Written::Trace),
+            self.hostile.as_ref().map(Written::Hostile),
+            self.idle.as_ref().map(Written::Idle),
+        ];
+        let mut given = all.into_iter().flatten();
+        given.next().filter(|_| given.next().is_none())
     }
+}
+
+/// Growing overwrites, lifetimes, deletes, appends and batches from a few connections; some that ask for large replies
+/// and never read them; all others idle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hostile {
+    /// Connections.
+    pub clients: u32,
+    /// Key space.
+    pub keys: u64,
+    /// How long.
+    pub seconds: PerProfile<f64>,
+}
+
+/// Connections that do nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Idle {
+    /// Connections.
+    pub clients: u32,
 }
 
 /// `key 1 … key n` once each, then a look at every key, then one value that cannot fit.

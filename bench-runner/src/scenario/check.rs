@@ -1,7 +1,7 @@
 //! Does a definition make sense? Turns the text shape into a [`Scenario`], or says every fault at once.
 
 use super::Rules;
-use super::check_section::{Faults, cap, embedded, expiry, load, per_key, per_profile};
+use super::check_section::{Faults, cap, embedded, expiry, load, per_key, per_profile, tail};
 use super::definition::{Definition, Kind};
 use super::strict::{self, StrictError};
 use super::words::Seek;
@@ -158,6 +158,9 @@ fn faults(definition: &Definition) -> Vec<String> {
     for (index, each) in definition.expiry.iter().enumerate() {
         faults.within(format!("expiry {}", index + 1), |faults| expiry(faults, each));
     }
+    for (index, each) in definition.tail.iter().enumerate() {
+        faults.within(format!("tail {}", index + 1), |faults| tail(faults, each));
+    }
     if let Some(trials) = &definition.trials {
         per_profile(&mut faults, "trials", trials, 1, 100);
     }
@@ -188,6 +191,7 @@ fn targets(faults: &mut Faults, definition: &Definition) {
     let narrowed = narrowed.chain(definition.per_key.iter().map(super::PerKey::only));
     let narrowed = narrowed.chain(definition.embedded.iter().map(super::Embedded::only));
     let narrowed = narrowed.chain(definition.expiry.iter().map(super::Expiry::only));
+    let narrowed = narrowed.chain(definition.tail.iter().map(super::Tail::only));
     for key in narrowed.filter_map(|only| only.targets).flatten() {
         faults.unless(known.contains(&key.as_str()), || {
             format!("`targets` names `{key}`, which takes no part; {}", strict::advice(key, &known))
@@ -203,6 +207,7 @@ fn sections(faults: &mut Faults, definition: &Definition) {
         (Kind::Embedded, "embedded", definition.embedded.len()),
         (Kind::MemoryPerKey, "per_key", definition.per_key.len()),
         (Kind::Expiry, "expiry", definition.expiry.len()),
+        (Kind::Tail, "tail", definition.tail.len()),
     ];
     for (kind, section, count) in counts {
         let name = definition.kind.name();
@@ -227,5 +232,19 @@ fn peaks(faults: &mut Faults, definition: &Definition) {
             )
         });
         peak |= load.seek == Some(Seek::Peak);
+        let closed = |other: &super::Load| {
+            other.arrival.is_none()
+                && other.seek.is_none()
+                && other.client_program.is_none()
+                && other.operation == load.operation
+                && load.clients.iter().all(|clients| other.clients.contains(clients))
+                && load.value_bytes.iter().all(|bytes| other.value_bytes.contains(bytes))
+        };
+        faults.unless(load.rate_percent_of_slowest.is_empty() || definition.load.iter().any(closed), || {
+            format!(
+                "load {}: rate_percent_of_slowest needs a closed loop of the same operation, clients and value_bytes",
+                index + 1
+            )
+        });
     }
 }

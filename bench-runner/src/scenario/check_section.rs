@@ -3,7 +3,7 @@
 use super::cap::Cap;
 use super::definition::PerProfile;
 use super::embedded::{Embedded, EmbeddedOperation};
-use super::keys::{Expiry, PerKey};
+use super::keys::{Expiry, PerKey, Tail};
 use super::load::{Load, LoadOperation};
 use super::words::{ClientProgram, Protocol, Seek};
 use std::collections::HashSet;
@@ -114,13 +114,18 @@ fn open_loop(faults: &mut Faults, load: &Load) {
     if !load.rate_per_second.is_empty() {
         list(faults, "rate_per_second", &load.rate_per_second, 1, 100_000_000);
     }
-    let rates = !load.rate_percent.is_empty() || !load.rate_per_second.is_empty();
+    if !load.rate_percent_of_slowest.is_empty() {
+        list(faults, "rate_percent_of_slowest", &load.rate_percent_of_slowest, 1, 100);
+    }
+    let rates = !load.rate_percent.is_empty()
+        || !load.rate_per_second.is_empty()
+        || !load.rate_percent_of_slowest.is_empty();
     let knee = load.seek == Some(Seek::Knee);
     faults.unless(load.arrival.is_some() || !(rates || knee), || {
         "a rate and the knee need `arrival`: how the starts of requests are spaced".to_owned()
     });
     faults.unless(load.arrival.is_none() || rates || knee, || {
-        "`arrival` needs rate_percent, rate_per_second or seek = \"knee\"".to_owned()
+        "`arrival` needs rate_percent, rate_per_second, rate_percent_of_slowest or seek = \"knee\"".to_owned()
     });
     faults.unless(load.seek.is_none() || !rates, || {
         "`seek` finds a rate by itself: leave the rates out".to_owned()
@@ -176,6 +181,20 @@ pub(super) fn expiry(faults: &mut Faults, each: &Expiry) {
     room(faults, each.cap_bytes, each.keys.saturating_add(each.kept_keys), each.value_bytes);
 }
 
+pub(super) fn tail(faults: &mut Faults, each: &Tail) {
+    between(faults, "clients", each.clients, 1, CLIENTS_MAX);
+    between(faults, "per_second", each.per_second, 1, 100_000_000);
+    between(faults, "kept_keys", each.kept_keys, 1, KEYS_MAX);
+    between(faults, "keys", each.keys, 1, KEYS_MAX);
+    between(faults, "expiring_keys", each.expiring_keys, 1, KEYS_MAX);
+    between(faults, "value_bytes", each.value_bytes, 1, VALUE_MAX);
+    between(faults, "within_ms", each.within_ms, 100, 600_000);
+    faults.unless(each.kept_keys <= each.keys, || {
+        "kept_keys are the first of keys: make them fewer".to_owned()
+    });
+    room(faults, each.cap_bytes, each.keys.saturating_add(each.expiring_keys), each.value_bytes);
+}
+
 pub(super) fn embedded(faults: &mut Faults, embedded: &Embedded) {
     per_profile(faults, "records", &embedded.records, 1, RECORDS_MAX);
     list(faults, "value_bytes", &embedded.value_bytes, 1, VALUE_MAX);
@@ -217,8 +236,25 @@ fn room(faults: &mut Faults, cap_bytes: u64, keys: u64, value_bytes: u32) {
 
 pub(super) fn cap(faults: &mut Faults, cap: &Cap) {
     faults.unless(cap.written().is_some(), || {
-        "exactly one of `fill`, `overwrite`, `ttl_churn`, `trace` says what is written".to_owned()
+        "exactly one of `fill`, `overwrite`, `ttl_churn`, `trace`, `hostile`, `idle` says what is done"
+            .to_owned()
     });
+    if let Some(trials) = &cap.trials {
+        per_profile(faults, "trials", trials, 0, 100);
+    }
+    for (index, variant) in cap.variant.iter().enumerate() {
+        faults.unless(!cap.variant.iter().take(index).any(|other| other == variant), || {
+            format!("variant holds {variant} twice")
+        });
+    }
+    if let Some(hostile) = &cap.hostile {
+        between(faults, "hostile.clients", hostile.clients, 10, CLIENTS_MAX);
+        between(faults, "hostile.keys", hostile.keys, 1, KEYS_MAX);
+        per_profile(faults, "hostile.seconds", &hostile.seconds, 0.05, 600.0);
+    }
+    if let Some(idle) = &cap.idle {
+        between(faults, "idle.clients", idle.clients, 1, CLIENTS_MAX);
+    }
     faults.unless(cap.cap_bytes >= 1 << 20, || "cap_bytes must be at least 1 MiB (1048576)".to_owned());
     if let Some(fill) = &cap.fill {
         faults.unless((1..=KEYS_MAX).contains(&fill.keys), || "fill.keys must be at least 1".to_owned());

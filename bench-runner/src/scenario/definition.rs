@@ -2,7 +2,7 @@
 
 use super::cap::Cap;
 use super::embedded::Embedded;
-use super::keys::{Expiry, PerKey};
+use super::keys::{Expiry, PerKey, Tail};
 use super::load::Load;
 use crate::model::{Mode, Profile};
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,9 @@ pub struct Definition {
     /// Kind `expiry`: what runs out.
     #[serde(default)]
     pub expiry: Vec<Expiry>,
+    /// Kind `tail`: what goes on beside requests at a given rate.
+    #[serde(default)]
+    pub tail: Vec<Tail>,
 }
 
 /// Which of the runner's ways of measuring a scenario takes.
@@ -69,6 +72,8 @@ pub enum Kind {
     MemoryPerKey,
     /// Keys that run out under load.
     Expiry,
+    /// Requests at a given rate while a store grows, while keys run out, and while it is emptied.
+    Tail,
 }
 
 impl Kind {
@@ -82,6 +87,7 @@ impl Kind {
             Self::Embedded => "embedded",
             Self::MemoryPerKey => "memory_per_key",
             Self::Expiry => "expiry",
+            Self::Tail => "tail",
         }
     }
 }
@@ -135,7 +141,7 @@ macro_rules! has_only {
         }
     )*};
 }
-has_only!(Load, Cap, Start, PerKey, Expiry, Embedded);
+has_only!(Load, Cap, Start, PerKey, Expiry, Tail, Embedded);
 
 /// Starts of a process: one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

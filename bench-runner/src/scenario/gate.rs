@@ -132,6 +132,7 @@ impl GateDefinition {
             embedded: Vec::new(),
             per_key: Vec::new(),
             expiry: Vec::new(),
+            tail: Vec::new(),
         };
         let scenario = Scenario::checked(file, definition)?;
         Ok(Self { subject: parsed.subject, build: parsed.build, trial, targets, scenario })

@@ -24,6 +24,7 @@ pub fn info(scenario: &Scenario, profile: Profile) -> ScenarioInfo {
         ("embedded", json(&definition.embedded)),
         ("per_key", json(&definition.per_key)),
         ("expiry", json(&definition.expiry)),
+        ("tail", json(&definition.tail)),
     ] {
         let Value::Array(sections) = sections else { continue };
         let kept: Vec<Value> = sections.into_iter().filter_map(|section| resolve(section, profile)).collect();

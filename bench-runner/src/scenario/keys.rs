@@ -1,4 +1,4 @@
-//! What may stand in a `[[per_key]]` and an `[[expiry]]`? Loads whose point is what a key costs while it lives and after.
+//! What may stand in a `[[per_key]]`, an `[[expiry]]` and a `[[tail]]`? Loads whose point is what a key costs while it lives and after.
 
 use crate::model::{Mode, Profile};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,41 @@ pub struct Expiry {
     pub within_ms: u64,
     /// Memory the target may account for; enough for all keys, bytes.
     pub cap_bytes: u64,
+    /// Only in these profiles; absent: in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<Vec<Profile>>,
+    /// Only for these targets; absent: for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub targets: Option<Vec<String>>,
+    /// Only in these modes; absent: in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<Vec<Mode>>,
+}
+
+/// Requests at a given rate while the store grows, then while keys run out, then while it is emptied: three cells on
+/// one process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tail {
+    /// Connections of the requests.
+    pub clients: u32,
+    /// Requests per second.
+    pub per_second: u64,
+    /// Keys that are asked for, there before anything else.
+    pub kept_keys: u64,
+    /// Keys that the store grows to, and that are flushed at the end.
+    pub keys: u64,
+    /// Keys that run out.
+    pub expiring_keys: u64,
+    /// Their lifetimes end within this time, ms.
+    pub within_ms: u64,
+    /// Value size of all, bytes.
+    pub value_bytes: u32,
+    /// Memory the target may account for; enough for all keys, bytes.
+    pub cap_bytes: u64,
+    /// Switches of the target, as `io=epoll`, three cells each; absent: three cells without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variant: Vec<String>,
     /// Only in these profiles; absent: in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profiles: Option<Vec<Profile>>,

@@ -45,6 +45,10 @@ pub struct Load {
     /// Open loop: rates in requests per second, the same for every target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_per_second: Vec<u64>,
+    /// Open loop: rates in percent of what the slowest server reached in a closed loop at the same point, in the
+    /// same round: the same rate for every server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rate_percent_of_slowest: Vec<u32>,
     /// Lifetime of what is written, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
@@ -105,6 +109,8 @@ pub enum PlacementChoice {
     Apart,
     /// Both on the same CPU.
     Together,
+    /// Both on all CPUs, as the scheduler likes.
+    Unpinned,
 }
 
 impl Load {

@@ -16,14 +16,14 @@ mod profile;
 pub mod strict;
 mod words;
 
-pub use cap::{Cap, Fill, Overwrite, Trace, TtlChurn, Written};
+pub use cap::{Cap, Fill, Hostile, Idle, Overwrite, Trace, TtlChurn, Written};
 pub use check::{Scenario, ScenarioError, known_targets};
 pub use counted::{Component, CountedDefinition, Exchange, ExchangeOperation};
 pub use definition::{Definition, Kind, Only, PerProfile, Start, TargetUse};
 pub use embedded::{Embedded, EmbeddedOperation};
 pub use gate::{BuildRecipe, CalibrationBuild, GATE, GateDefinition, Layouts, TrialRule};
 pub use info::info;
-pub use keys::{Expiry, PerKey};
+pub use keys::{Expiry, PerKey, Tail};
 pub use load::{Load, LoadOperation, PlacementChoice};
 pub use profile::{PROFILES, Rules, profile_name};
 pub use words::{Arrival, ClientProgram, Connections, Distribution, Protocol, Seek, Transport};

@@ -2,7 +2,7 @@
 
 use super::{assert_figures, cell, committed, is_missing, lab, redis_is_missing, run, step, value};
 use bench_runner::model::Status;
-use bench_runner::plan::{CapLoad, CapPhase, Step, Work};
+use bench_runner::plan::{CapLoad, CapPhase, Step, TailPhase, Work};
 
 #[test]
 fn a_memory_cap_is_looked_into_on_redis() {
@@ -66,4 +66,62 @@ fn a_trace_has_its_hit_ratio_whatever_the_cache_speaks() {
             assert_eq!(cap("churn", churn).status, Status::Skipped);
         }
     }
+}
+
+#[test]
+fn a_hostile_mix_and_idle_connections_show_in_the_memory_of_the_process() {
+    if redis_is_missing() {
+        return;
+    }
+    let lab = lab(committed());
+    let cap = |name: &str, cap_bytes, load| {
+        let work = Work::MemoryCap { phase: CapPhase { cell: cell(name), cap_bytes, load } };
+        run(&lab, &Step { cap_bytes: Some(cap_bytes), ..step("redis-server", work) }).remove(name).unwrap()
+    };
+    let mix = cap("mix", 4 << 20, CapLoad::Hostile { clients: 40, keys: 3_000, seconds: 1.5 });
+    assert_eq!((mix.status, mix.reason.as_deref()), (Status::Ok, None));
+    assert_eq!((mix.counts.errors, mix.facts["idle_connections"].as_u64()), (0, Some(28)));
+    assert!(mix.counts.operations > 1_000);
+    // It bounds neither replies that nobody reads nor what the allocator leaves unused.
+    assert!(value(&mix, "rss_bytes_growth", None) > f64::from(4 << 20), "{:?}", mix.values);
+    let start = value(&mix, "rss_bytes_start", None);
+    assert!(value(&mix, "rss_bytes_peak", None) > start && start > 1e6);
+
+    let idle = cap("idle", 64 << 20, CapLoad::Idle { clients: 500 });
+    assert_eq!((idle.status, idle.reason.as_deref()), (Status::Ok, None));
+    let each = value(&idle, "rss_bytes_per_connection", None);
+    assert!((100.0..100_000.0).contains(&each), "{each} bytes for a connection");
+    assert!(value(&idle, "rss_bytes_growth", None) >= each * 500.0 * 0.999);
+}
+
+#[test]
+fn requests_at_a_rate_are_answered_while_a_store_grows_expires_and_is_flushed() {
+    if redis_is_missing() {
+        return;
+    }
+    let phase = TailPhase {
+        grow: cell("grow"),
+        expire: cell("expire"),
+        flush: cell("flush"),
+        clients: 4,
+        per_second: 2_000,
+        kept_keys: 100,
+        keys: 50_000,
+        expiring_keys: 2_000,
+        within_ms: 200,
+        value_bytes: 64,
+    };
+    let trials = run(&lab(committed()), &step("redis-server", Work::Tail { phase: Box::new(phase) }));
+    assert_eq!(trials.len(), 3);
+    for (name, trial) in &trials {
+        assert_eq!((trial.status, trial.reason.as_deref()), (Status::Ok, None), "{name}");
+        let open = trial.open_loop.as_ref().unwrap();
+        assert_eq!((open.skipped, trial.counts.errors), (0, 0), "{name}");
+        assert!(trial.counts.operations > 1_500, "{name}: {}", trial.counts.operations);
+        assert!(trial.histograms.iter().all(|one| one.from_intended_start), "{name}");
+        assert!(value(trial, "latency_ns_p999", None) >= value(trial, "latency_ns_p50", None), "{name}");
+    }
+    assert!(value(&trials["grow"], "grown_keys_per_second", None) > 1_000.0);
+    assert_eq!(value(&trials["grow"], "keys_held", None), 50_000.0);
+    assert!(value(&trials["flush"], "keys_held", None) <= 100.0);
 }

@@ -50,7 +50,7 @@ settings! {
     "client-output-buffer-limit" "BYTES" false "Longest reply; a client that asks for a longer one is closed. 0 for no limit [default: 1gb]";
     "pattern-cost-limit" "COUNT" false "Steps that the patterns of one command may take beyond plain matching [default: 10000000]";
     "auth-timeout" "SECONDS" false "Close connections that have not given the password within so long; 0 never does [default: 60]";
-    "io" "auto|epoll|uring" false "How bytes are moved: io_uring needs Linux 6.1 and no seccomp profile that forbids it [default: epoll]";
+    "io" "auto|epoll|uring" false "How bytes are moved: io_uring needs Linux 6.1 and no seccomp profile that forbids it; auto takes it where it can be had [default: auto]";
     "io-threads" "COUNT|auto" false "Threads that serve connections, 1 to 64 [default: auto, half of the CPUs that this process may use, 8 at most]";
     "busy-poll" "MICROSECONDS" false "How long a thread without work asks for some before it sleeps: less waiting for one connection, at the price of a CPU [default: 0]";
     "http" "HOST:PORT|off" false "HTTP address of /metrics, /healthz and /readyz; port 0 takes a free one [default: 127.0.0.1:8379, or none where that is taken]";
@@ -206,7 +206,7 @@ impl Layers {
             max_clients: self.one("maxclients", 10_000, |value| whole(value, 1, u64::from(u32::MAX)))?,
             timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,
             limits: self.limits()?,
-            io: self.one("io", Io::Epoll, str::parse)?,
+            io: self.one("io", Io::Auto, str::parse)?,
             io_threads: self.one("io-threads", None, io_threads)?,
             busy_poll: self.one("busy-poll", Duration::ZERO, |value| {
                 whole(value, 0, 1_000_000).map(Duration::from_micros)

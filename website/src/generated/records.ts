@@ -9,7 +9,7 @@ export const SCHEMA_VERSION = 2;
 export type Axes = {
   /**
    * `set`, `get`, `del`, `mixed`, `peak`, `knee`, `fill`, `overwrite`, `ttl_churn`, `trace`, `expire`,
-   * `start`; of an embedded engine `load`, `read_random`, `scan` …
+   * `hostile`, `idle`, `grow`, `flush`, `start`; of an embedded engine `load`, `read_random`, `scan` …
    */
   operation: string,
   /**
@@ -56,6 +56,11 @@ export type Axes = {
    * Open loop: offered rate, requests per second, the same for every target.
    */
   rate_per_second?: number,
+  /**
+   * Open loop: offered rate, percent of the peak of the slowest server of the same round at this point, so that it
+   * is the same for every server.
+   */
+  rate_percent_of_slowest?: number,
   /**
    * Lifetime of what is written, ms.
    */
@@ -474,6 +479,18 @@ export type Claim = {
    */
   denominator?: ClaimSide,
   /**
+   * Taken from the figure, round by round: the bound is on a difference.
+   */
+  minus?: ClaimMinus,
+  /**
+   * Another line and bound that a cell may meet in place of the first.
+   */
+  or?: ClaimOr,
+  /**
+   * The worst trial must meet the bound, not the median. Absent: the median.
+   */
+  every_trial?: boolean,
+  /**
    * Side of the bound.
    */
   comparison: Comparison,
@@ -512,6 +529,20 @@ export type Claim = {
 };
 
 /**
+ * What is taken from the figure of a claim.
+ */
+export type ClaimMinus = {
+  /**
+   * Cells above the line.
+   */
+  numerator: ClaimSide,
+  /**
+   * Cells below it. Absent: the figure itself is taken.
+   */
+  denominator?: ClaimSide,
+};
+
+/**
  * A claim judged by the runs of one machine.
  */
 export type ClaimOnMachine = {
@@ -539,6 +570,20 @@ export type ClaimOnMachine = {
    * One per pair of cells, or per cell where there is no denominator.
    */
   evidence: Array<Evidence>,
+};
+
+/**
+ * What a cell may meet in place of a claim's bound.
+ */
+export type ClaimOr = {
+  /**
+   * Cells below the line.
+   */
+  denominator: ClaimSide,
+  /**
+   * The bound.
+   */
+  bound: number,
 };
 
 /**
@@ -576,9 +621,13 @@ export type ClaimRun = {
  */
 export type ClaimSide = {
   /**
-   * Key of a target.
+   * Key of a target, or the targets of `better_of` in words.
    */
   target: string,
+  /**
+   * Keys of targets, of which the one counts whose median is better at that point.
+   */
+  better_of?: Array<string>,
   /**
    * Where it ran.
    */

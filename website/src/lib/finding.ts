@@ -70,7 +70,7 @@ function kneeFindings(record: PageScenario, run: Run): string[] {
 /** What an open loop tells that has no knee: the tail at each rate that is the same for every server. */
 function rateFindings(record: PageScenario, run: Run): string[] {
   if (knees(record).length > 0) return [];
-  const same = partsOf(record, run).open.filter(({axes}) => axes.rate_per_second !== undefined);
+  const same = partsOf(record, run).open.filter(({axes}) => axes.rate_per_second !== undefined || axes.rate_percent_of_slowest !== undefined);
   return pointFindings(withCells(record, same), run, (cell) => {
     const tail = measurement(cell, 'latency_ns_p99');
     return tail && `answers 99 of 100 requests within ${spelled(tail)} of their intended start`;

@@ -28,6 +28,7 @@ const PEAK_RSS: Metric = {key: 'rss_bytes_peak', head: 'Peak RSS', unit: 'bytes'
 const RSS_GROWTH: Metric = {key: 'rss_bytes_growth', head: 'RSS growth', unit: 'bytes'};
 const PER_KEY: Metric[] = [
   {key: 'rss_bytes_per_key', head: 'RSS per key', unit: 'bytes'},
+  {key: 'rss_bytes_per_key_max', head: 'RSS per key at most', unit: 'bytes'},
   {key: 'accounted_bytes_per_key', head: 'Accounted per key', unit: 'bytes'},
 ];
 const HITS: Metric[] = [
@@ -49,6 +50,8 @@ const HEADLINES: Record<string, Metric[]> = {
   memory_cap: [
     {key: 'accounted_bytes', head: 'Accounted', unit: 'bytes'},
     RSS_GROWTH,
+    {key: 'rss_bytes_per_connection', head: 'RSS per connection', unit: 'bytes'},
+    {key: 'payload_share', head: 'Keys and values', unit: 'share'},
     {key: 'evictions', head: 'Evictions', unit: 'count'},
     {key: 'refusals', head: 'Load refused', unit: 'count'},
     {key: 'survivors', head: 'Keys left', unit: 'count'},
@@ -61,6 +64,12 @@ const HEADLINES: Record<string, Metric[]> = {
   ],
   memory_per_key: [...PER_KEY, RSS_GROWTH, PEAK_RSS, THROUGHPUT, SERVER_CPU],
   expiry: [THROUGHPUT, ...RESPONSE_TIMES, SERVER_CPU, ...HELD],
+  tail: [
+    ...times('Response time from the intended start'),
+    {key: 'grown_keys_per_second', head: 'Keys set', unit: '1/s'},
+    {key: 'command_ns_max', head: 'Longest command', unit: 'ns'},
+    PEAK_RSS,
+  ],
   startup: [
     {key: 'startup_ms', head: 'Start to first answer', unit: 'ms'},
     {key: 'binary_bytes', head: 'Program file', unit: 'bytes'},
@@ -153,6 +162,11 @@ export const METRIC_WORDS: Record<string, string> = {
   rss_bytes_peak: 'peak RSS',
   rss_bytes_growth: 'RSS growth',
   rss_bytes_per_key: 'RSS per key',
+  rss_bytes_per_key_max: 'RSS per key at most',
+  rss_bytes_start: 'RSS at start-up',
+  payload_share: 'share of keys and values',
+  latency_ns_p999: 'p99.9',
+  command_ns_max: 'longest command',
   accounted_bytes_per_key: 'accounted bytes per key',
   startup_ms: 'start to first answer',
 };

@@ -21,7 +21,7 @@ export interface RateGroup {
   lines: RateLine[];
 }
 
-const RATE_AXES = ['operation', 'rate_percent', 'rate_per_second', 'arrival'] as const;
+const RATE_AXES = ['operation', 'rate_percent', 'rate_per_second', 'rate_percent_of_slowest', 'arrival'] as const;
 
 /** Open-loop cells by load and server; knee and peak are found by the axes that they share. */
 export function rateGroups(record: PageScenario, run: Run): RateGroup[] {

@@ -93,8 +93,10 @@ function One({claim, evidence}: {claim: Claim; evidence: Record<string, string>}
       </p>
       <p className="fine">
         {sentenceCase(METRIC_WORDS[claim.metric] ?? claim.metric.replaceAll('_', ' '))} of {claim.numerator.target}
-        {claim.denominator ? ` to that of ${claim.denominator.target}` : ''} in {claim.scenario}, {bound(claim)}; the far end of the interval may miss it by{' '}
-        {fixed(claim.slack_percent, 0)} %. Judged from version {claim.since} on. Said in {claim.said_in.join(', ')}.
+        {claim.denominator ? ` to that of ${claim.denominator.target}` : ''}
+        {claim.minus ? `, less that of ${claim.minus.numerator.target}` : ''} in {claim.scenario}, {bound(claim)}
+        {claim.or ? `, or ${claim.comparison === '<=' ? 'at most' : 'at least'} ${claim.or.bound}× that of ${claim.or.denominator.target}` : ''};{' '}
+        {claim.every_trial ? 'every trial must meet it' : `the far end of the interval may miss it by ${fixed(claim.slack_percent, 0)} ${claim.minus ? 'points' : '%'}`}. Judged from version {claim.since} on. Said in {claim.said_in.join(', ')}.
       </p>
       {/* On one machine the reason above is that machine's, and a paragraph without evidence would repeat it. */}
       {claim.machines.filter((machine) => claim.machines.length > 1 || machine.evidence.length > 0).map((machine) => (
@@ -139,7 +141,7 @@ function Machine({claim, machine, evidence}: {claim: Claim; machine: ClaimOnMach
             </thead>
             <tbody>
               {machine.evidence.map(({numerator, label, figure: found, verdict, reason}) => {
-                const text = found && (claim.denominator ? ratio(found) : figure(found, scaleFor(unitOf(claim.metric), found.median)));
+                const text = found && (claim.minus ? points(found) : claim.denominator ? ratio(found) : figure(found, scaleFor(unitOf(claim.metric), found.median)));
                 return (
                   <tr key={numerator}>
                     <th scope="row">{label}</th>
@@ -167,8 +169,15 @@ function Machine({claim, machine, evidence}: {claim: Claim; machine: ClaimOnMach
   );
 }
 
-function bound({comparison, bound: value, denominator, metric}: Claim): string {
+/** A difference of ratios or shares, in points. */
+function points({median, low, high}: {median: number; low: number; high: number}): {value: string; low: string; high: string} {
+  const shown = (value: number) => `${fixed(value * 100, 1)} points`;
+  return {value: shown(median), low: shown(low), high: shown(high)};
+}
+
+function bound({comparison, bound: value, denominator, metric, minus}: Claim): string {
   const sign = comparison === '<=' ? 'at most' : 'at least';
+  if (minus) return `${sign} ${fixed(value * 100, 0)} points`;
   if (denominator) return `${sign} ${value}×`;
   const scale = scaleFor(unitOf(metric), value);
   const scaled = value * scale.factor;

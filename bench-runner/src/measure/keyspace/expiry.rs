@@ -15,6 +15,7 @@ use crate::model::Trial;
 use crate::plan::{ExpiryPhase, Operation};
 use crate::target::RunningTarget;
 use crate::target::memory::{forget_rss_peak, rss_bytes};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -60,7 +61,9 @@ fn run_out(bench: &mut Bench<'_>, target: &RunningTarget, phase: &ExpiryPhase) -
     client.fill(0..phase.kept_keys, &workload.length, &values)?;
     let (rss_before, accounted_before) = (rss_bytes(target.pid), accounted_bytes(bench, &mut client)?);
     let begin = Instant::now();
-    set_expiring(bench, &mut client, phase, &values)?;
+    let keys = phase.kept_keys..phase.kept_keys + phase.keys;
+    let lives = Lives { from: begin, within_ms: phase.within_ms };
+    set_expiring(bench, &mut client, keys, lives, phase.value_bytes, &values)?;
     let filled = begin.elapsed();
     let (rss_full, accounted_full) = (rss_bytes(target.pid), accounted_bytes(bench, &mut client)?);
     forget_rss_peak(target.pid);
@@ -117,25 +120,35 @@ fn run_out(bench: &mut Bench<'_>, target: &RunningTarget, phase: &ExpiryPhase) -
     Ok(trial)
 }
 
-/// Sets the keys that run out, each with a lifetime drawn evenly from the whole time.
-fn set_expiring(
+/// When keys run out: within a time that begins at a moment, or where that has passed when they are set.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lives {
+    pub(super) from: Instant,
+    pub(super) within_ms: u64,
+}
+
+/// Sets keys that run out, each with a lifetime drawn evenly from the whole time.
+pub(super) fn set_expiring(
     bench: &Bench<'_>,
     client: &mut Client,
-    phase: &ExpiryPhase,
+    keys: Range<u64>,
+    lives: Lives,
+    value_bytes: u32,
     values: &Values,
 ) -> Result<(), End> {
     let mut random = fastrand::Rng::with_seed(bench.step.seed);
-    let mut value = vec![0; phase.value_bytes as usize];
-    let (mut index, end) = (phase.kept_keys, phase.kept_keys + phase.keys);
+    let mut value = vec![0; value_bytes as usize];
+    let (mut index, end) = (keys.start, keys.end);
     while index < end {
         if bench.stopped() {
             return Err(End::Stopped);
         }
         let last = (index + BATCH).min(end);
         let mut batch = Vec::new();
+        let before_ms = lives.from.saturating_duration_since(Instant::now()).as_millis() as u64;
         for key in index..last {
             values.write(key, &mut value);
-            let ttl_ms = random.u64(1..=phase.within_ms).to_string();
+            let ttl_ms = (before_ms + random.u64(1..=lives.within_ms)).to_string();
             plumbkv_resp::compose(&[b"SET", &key_of(key), &value, b"PX", ttl_ms.as_bytes()], &mut batch);
         }
         client.send(&batch, "SET")?;

@@ -2,9 +2,11 @@
 
 mod expiry;
 mod per_key;
+mod tail;
 
 pub(super) use expiry::measure as expiry;
 pub(super) use per_key::measure as per_key;
+pub(super) use tail::measure as tail;
 
 use super::lab::Bench;
 use super::trial::{broken, invalidate};

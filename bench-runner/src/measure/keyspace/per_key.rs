@@ -3,7 +3,7 @@
 use super::super::lab::Bench;
 use super::super::os_stat::{Account, Reading};
 use super::super::progress::Stage;
-use super::super::trial::{empty, invalidate, put};
+use super::super::trial::{empty, fact, invalidate, put};
 use super::super::wire::{End, put_system};
 use super::{PATIENCE, accounted_bytes, check_present, ended, sample};
 use crate::load::client::Client;
@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// Growth of a table that goes on in the background is waited for this long.
 const SETTLE: Duration = Duration::from_millis(500);
+
+/// From so many keys on, memory per key is looked at all along.
+const FEWEST_KEYS: u64 = 1_000_000;
 
 /// Measures the one cell of the step; nothing when told to stop.
 pub(crate) fn measure(bench: &mut Bench<'_>, target: &mut RunningTarget, phase: &KeysPhase) -> Option<Trial> {
@@ -38,8 +41,9 @@ fn fill(bench: &mut Bench<'_>, target: &RunningTarget, phase: &KeysPhase) -> Res
     let before = Reading::take(target.pid, &target.cpu);
     let (cpu_before, begin) = (thread_cpu_ns(), Instant::now());
     // In pieces, so that an interrupt does not wait for ten million keys.
-    const PIECE: u64 = 200_000;
+    const PIECE: u64 = 100_000;
     let mut first = 0;
+    let mut looks: Vec<(u64, f64)> = Vec::new();
     while first < phase.keys {
         if bench.stopped() {
             return Err(End::Stopped);
@@ -47,6 +51,10 @@ fn fill(bench: &mut Bench<'_>, target: &RunningTarget, phase: &KeysPhase) -> Res
         let last = (first + PIECE).min(phase.keys);
         client.fill(first..last, &Length::Fixed(phase.value_bytes), &values)?;
         first = last;
+        // Tables grow by leaps: what a key costs is largest right after one.
+        if first >= FEWEST_KEYS {
+            looks.push((first, (rss_bytes(target.pid) as f64 - rss_before as f64) / first as f64));
+        }
     }
     let elapsed_ns = begin.elapsed().as_nanos().max(1) as u64;
     let cpu_ns = thread_cpu_ns().saturating_sub(cpu_before);
@@ -64,6 +72,12 @@ fn fill(bench: &mut Bench<'_>, target: &RunningTarget, phase: &KeysPhase) -> Res
     let keys = phase.keys.max(1) as f64;
     let grown = rss_bytes(target.pid) as f64 - rss_before as f64;
     put(&mut trial, "rss_bytes_per_key", grown / keys);
+    let most = looks.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1));
+    if let Some((at, bytes)) = most.filter(|_| phase.keys > FEWEST_KEYS) {
+        put(&mut trial, "rss_bytes_per_key_max", bytes);
+        fact(&mut trial, "rss_bytes_per_key_max_at_keys", at);
+        fact(&mut trial, "rss_bytes_per_key_by_keys", serde_json::json!(looks));
+    }
     if let (Some(before), Some(now)) = (accounted_before, accounted_bytes(bench, &mut client)?) {
         put(&mut trial, "accounted_bytes_per_key", (now as f64 - before as f64) / keys);
     }

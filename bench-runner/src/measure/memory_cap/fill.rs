@@ -9,7 +9,7 @@ use super::{PATIENCE, check_cap, check_held, key_of, look, put_account};
 use crate::load::client::{Answered, Client};
 use crate::load::generator::{Stretched, thread_cpu_ns};
 use crate::load::recorder::Recorder;
-use crate::load::values::Values;
+use crate::load::values::{KEY_BYTES, Values};
 use crate::model::{Role, Status, Trial};
 use crate::plan::{CapPhase, Operation};
 use crate::target::RunningTarget;
@@ -62,6 +62,9 @@ pub(super) fn fill(
     bench.tell(label, Stage::Checking);
     let survivors = survey(&mut client, 1..keys + 1)?;
     put_survival(&mut trial, &survivors);
+    let held = survivors.iter().filter(|here| **here).count() as u64;
+    let payload = held * (u64::from(value_bytes) + KEY_BYTES as u64);
+    put(&mut trial, "payload_share", payload as f64 / phase.cap_bytes as f64);
     let youngest = keys.saturating_sub(4).max(1)..=keys;
     let length = value_bytes as usize;
     check_held(&mut client, &mut trial, youngest, length..=length, &values)?;

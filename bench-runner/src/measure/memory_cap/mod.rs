@@ -7,6 +7,8 @@
 mod churn;
 mod exact_lru;
 mod fill;
+mod hostile;
+mod idle;
 mod talk;
 mod trace;
 
@@ -22,6 +24,8 @@ use crate::target::memory::forget_rss_peak;
 use crate::target::{Protocol, RunningTarget};
 use churn::{Churn, churn};
 use fill::{Fill, fill};
+use hostile::{Hostile, hostile};
+use idle::idle;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use trace::{Trace, trace};
@@ -34,7 +38,13 @@ pub(crate) fn measure(bench: &mut Bench<'_>, target: &mut RunningTarget, phase: 
     forget_rss_peak(target.pid);
     let resp = bench.definition.protocol == Protocol::Resp;
     let measured = match &phase.load {
-        CapLoad::Fill { .. } | CapLoad::Overwrite { .. } | CapLoad::TtlChurn { .. } if !resp => {
+        CapLoad::Fill { .. }
+        | CapLoad::Overwrite { .. }
+        | CapLoad::TtlChurn { .. }
+        | CapLoad::Hostile { .. }
+        | CapLoad::Idle { .. }
+            if !resp =>
+        {
             let reason =
                 "this load on a cap speaks RESP, which the target does not: only a trace is replayed on it";
             Err(End::Broken(Status::Skipped, reason.to_owned()))
@@ -54,6 +64,11 @@ pub(crate) fn measure(bench: &mut Bench<'_>, target: &mut RunningTarget, phase: 
                 Churn { clients: *clients, keys: *keys, length, ttl_ms: Some(*ttl_ms), seconds: *seconds };
             churn(bench, target, phase, &order)
         }
+        CapLoad::Hostile { clients, keys, seconds } => {
+            let order = Hostile { clients: *clients, keys: *keys, seconds: *seconds };
+            hostile(bench, target, phase, order)
+        }
+        CapLoad::Idle { clients } => idle(bench, target, phase, *clients),
         CapLoad::Trace { keys, value_bytes, requests } => {
             let order = Trace { keys: *keys, value_bytes: *value_bytes, requests: *requests };
             trace(bench, target, phase, &order)
@@ -62,6 +77,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>, target: &mut RunningTarget, phase: 
     match measured {
         Ok(mut trial) => {
             put(&mut trial, "cap_bytes", phase.cap_bytes as f64);
+            put(&mut trial, "rss_bytes_start", target.rss_bytes_start as f64);
             trial.process = Some(target.facts(bench.generator_cpus()));
             Some(trial)
         }

@@ -141,6 +141,14 @@ fn measure_phase(
         Offer::PerSecond { per_second, arrival } => {
             open::measure(bench, target, &mut load, per_second as f64, arrival)?
         }
+        Offer::PercentOfSlowest { per_second, arrival, .. } => {
+            if per_second <= 0.0 {
+                let reason =
+                    "its rate follows the slowest closed loop of the round, and none came to a figure";
+                return Err(End::Broken(Status::Failed, reason.to_owned()));
+            }
+            open::measure(bench, target, &mut load, per_second, arrival)?
+        }
         Offer::PercentOfPeak { percent, arrival } => {
             let per_second = peak_of(*peak)? * f64::from(percent) / 100.0;
             open::measure(bench, target, &mut load, per_second, arrival)?

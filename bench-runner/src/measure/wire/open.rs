@@ -133,6 +133,7 @@ fn offer(
             Arrival::Poisson => arrivals::Arrival::Poisson,
         },
         in_flight_bound: ((per_second * IN_FLIGHT_S) as u64).max(IN_FLIGHT_MIN),
+        sleeps: false,
     };
     let stretch = Stretch {
         min_ns: nanoseconds(load.phase.min_seconds),

@@ -181,6 +181,7 @@ function Spread({found}: {found: Measurement | undefined}): ReactNode {
 
 function rateLabel({axes}: PageCell): string {
   const spaced = axes.arrival === 'fixed' ? 'evenly spaced' : axes.arrival === 'poisson' ? 'Poisson' : (axes.arrival ?? '');
+  if (axes.rate_percent_of_slowest !== undefined) return [`${axes.rate_percent_of_slowest} % of the slowest's peak`, spaced].filter(Boolean).join(', ');
   return [axes.rate_percent === undefined ? 'given rate' : `${axes.rate_percent} % of its peak`, spaced].filter(Boolean).join(', ');
 }
 
