@@ -28,7 +28,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat crosscheck faults generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat cap crosscheck faults generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -93,6 +93,9 @@ compat: setup build ## redis-benchmark, redis-cli and redis-py find the same as 
 crosscheck: build ## Compare our load generator with redis-benchmark and wrk on the same cells
 	@.ci/crosscheck $(RUNNER) $(SERVER)
 	@.ci/crosscheck-http $(RUNNER)
+
+cap: ## Peak memory beside the cap under everything that makes it grow: 2, 64, 512 MiB, every policy, SECONDS=60 each, both back ends
+	@for io in epoll auto; do echo "io $$io"; TEST_IO=$$io PLUMBKV_CAP_SECONDS=$(or $(SECONDS),60) cargo test --locked --release -p plumbkv-server --test wire cap:: -- --nocapture; done
 
 faults: ## What badly behaved clients do to a release build: full numbers, both back ends, latency beside them judged
 	@failed=; for io in epoll auto; do echo "faults: --io $$io"; PLUMBKV_FAULTS=full TEST_IO=$$io \

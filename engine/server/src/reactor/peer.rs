@@ -21,7 +21,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Sends what waited, receives once, executes; the replies go to the turn. `Ok(true)` when something was received.
+    /// Sends what waited, receives once, executes; the replies go to the turn. `Ok(true)` when something was received, or had been.
     ///
     /// # Errors
     /// The socket is broken, or there is no memory for what must be kept.
@@ -33,7 +33,7 @@ impl Peer {
         }
         if connection.can_resume(shared) {
             connection.resume(shared, &mut turn.pool, &mut turn.replies);
-            return Ok(false);
+            return Ok(true);
         }
         if !connection.wants_input(shared) {
             return Ok(false);

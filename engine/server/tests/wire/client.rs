@@ -115,11 +115,19 @@ impl Client {
 
     /// The bytes of one whole reply.
     pub(crate) fn receive(&mut self) -> Vec<u8> {
+        let reply = self.receive_if_open();
+        reply.unwrap_or_else(|| panic!("closed after {:?}", self.received.escape_ascii().to_string()))
+    }
+
+    /// The same; `None` when the server has closed the connection.
+    pub(crate) fn receive_if_open(&mut self) -> Option<Vec<u8>> {
         let mut needed = 1;
         loop {
             if self.received.len() >= needed {
                 match skip_reply(&self.received, &Limits::default()) {
-                    Parsed::Complete { consumed, .. } => return self.received.drain(..consumed).collect(),
+                    Parsed::Complete { consumed, .. } => {
+                        return Some(self.received.drain(..consumed).collect());
+                    }
                     Parsed::Incomplete { needed: more } => needed = more,
                     Parsed::Invalid(error) => {
                         panic!("{error}: {}", self.received[..self.received.len().min(200)].escape_ascii())
@@ -127,8 +135,11 @@ impl Client {
                 }
             }
             let mut chunk = vec![0; 1 << 16];
-            let count = self.read(&mut chunk).unwrap();
-            assert!(count > 0, "closed after {:?}", self.received.escape_ascii().to_string());
+            let count = match self.read(&mut chunk) {
+                Ok(0) => return None,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
+                read => read.unwrap(),
+            };
             self.received.extend_from_slice(&chunk[..count]);
         }
     }

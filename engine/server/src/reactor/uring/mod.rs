@@ -520,22 +520,24 @@ impl Uring {
     fn drain(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
         for _ in 0..DRAIN_RECEIVES {
-            if !peer.connection.wants_input(shared) {
-                break;
-            }
-            self.scratch.clear();
-            let received =
-                recv(&peer.socket, rustix::buffer::spare_capacity(&mut self.scratch), RecvFlags::DONTWAIT);
-            if !matches!(received, Ok((_, 1..))) {
-                break;
-            }
             let start = self.turn.replies.mark();
             let Turn { replies, pool, .. } = &mut self.turn;
-            if peer.connection.hear(shared, pool, &self.scratch, replies).is_err() {
-                peer.ending = true;
+            peer.connection.begin_turn();
+            if peer.connection.can_resume(shared) {
+                peer.connection.resume(shared, pool, replies);
+            } else if peer.connection.wants_input(shared) {
+                self.scratch.clear();
+                let room = rustix::buffer::spare_capacity(&mut self.scratch);
+                if !matches!(recv(&peer.socket, room, RecvFlags::DONTWAIT), Ok((_, 1..))) {
+                    break;
+                }
+                if peer.connection.hear(shared, pool, &self.scratch, replies).is_err() {
+                    peer.ending = true;
+                    break;
+                }
+            } else {
                 break;
             }
-            peer.connection.begin_turn();
             // Nothing else is under way: what one receive asked for is sent before the next.
             let part = (start, replies.mark());
             let sent =
