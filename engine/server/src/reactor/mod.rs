@@ -1,8 +1,11 @@
 //! Who moves bytes between sockets and sessions? A reactor, of which there are two: `uring` where the kernel lets us, `epoll` everywhere.
 //!
 //! A back end owns the sockets and the system calls. What is the same for each of them lives beside it:
-//! [`connection`] holds the buffers and decides when to read, execute, send and close, and
-//! [`admission`] decides who may connect at all.
+//!
+//! - [`admission`]: who may connect at all; [`placement`]: which thread serves them; [`peers`]: who is there
+//! - [`connection`]: what one of them holds, and when it reads, executes, sends and ends; [`pending`] and [`pool`]: where its bytes wait
+//! - [`turn`]: the replies between two waits; [`patience`]: how a thread without work waits; [`farewell`]: when sockets are closed
+//! - [`house`]: what is due now and then, whoever is connected
 
 pub(crate) mod admission;
 pub(crate) mod connection;
