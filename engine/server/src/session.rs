@@ -1,6 +1,7 @@
 //! What does one client's conversation amount to, apart from its socket? Bytes in, bytes out.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use plumbkv::PREFETCHED_KEYS;
 use plumbkv_resp::{
@@ -119,6 +120,7 @@ impl Session {
         // Requests whose keys were asked for already.
         let mut ahead = 0usize;
         let mut last_bytes = 0;
+        let mut since = Instant::now();
         let next = loop {
             if self.client.closing {
                 break Next::Close;
@@ -131,6 +133,9 @@ impl Session {
             }
             // With one request there is nothing to be gained; where another one follows, there are often many.
             if ahead == 0 && last_bytes > 0 && input.len() - consumed >= last_bytes {
+                let now = Instant::now();
+                shared.counters.note_duration(now - since);
+                since = now;
                 ahead = look_ahead(shared, &input[consumed..]);
             }
             ahead = ahead.saturating_sub(1);
@@ -164,6 +169,7 @@ impl Session {
                 longest = self.apply_limits(shared, version);
             }
         };
+        shared.counters.note_duration(since.elapsed());
         self.client.tally.flush(&shared.command_stats);
         shared.counters.output_bytes.add(output.since(before) as u64);
         Progress { consumed, next }

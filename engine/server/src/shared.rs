@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use plumbkv::{Clock as _, Database, Stats};
 
@@ -230,6 +230,8 @@ pub(crate) struct Counters {
     pub(crate) rejected: Counter,
     pub(crate) input_bytes: Counter,
     pub(crate) output_bytes: Counter,
+    /// The longest time that a few requests in a row have taken, in nanoseconds: no command took longer.
+    slowest_ns: AtomicU64,
     /// The store's counters at the last CONFIG RESETSTAT; they never fall by themselves.
     baseline: Mutex<Baseline>,
     rates: Mutex<Rates>,
@@ -268,6 +270,7 @@ impl Counters {
         for counter in [&self.connections, &self.rejected, &self.input_bytes, &self.output_bytes] {
             counter.reset();
         }
+        self.slowest_ns.store(0, Ordering::Relaxed);
         *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Baseline {
             evicted: stats.evicted,
             expired: stats.expired,
@@ -276,6 +279,19 @@ impl Counters {
             misses: stats.misses,
         };
         *self.rates.lock().unwrap_or_else(PoisonError::into_inner) = Rates::default();
+    }
+
+    /// Notes how long a few requests have taken.
+    pub(crate) fn note_duration(&self, duration: Duration) {
+        let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        if ns > self.slowest_ns.load(Ordering::Relaxed) {
+            self.slowest_ns.fetch_max(ns, Ordering::Relaxed);
+        }
+    }
+
+    /// An upper bound of what the slowest command has taken, in microseconds, rounded up.
+    pub(crate) fn slowest_us(&self) -> u64 {
+        self.slowest_ns.load(Ordering::Relaxed).div_ceil(1000)
     }
 
     /// The store's counters since the last reset.

@@ -50,7 +50,7 @@ mod tests {
     fn the_key_and_the_length_are_those_of_the_request() {
         for (bytes, expected) in [
             (&b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*"[..], Some((&b"k"[..], 20))),
-            (b"*3\r\n$3\r\nSET\r\n$2\r\nab\r\n$0\r\n\r\n", Some((b"ab", 28))),
+            (b"*3\r\n$3\r\nSET\r\n$2\r\nab\r\n$0\r\n\r\n", Some((b"ab", 27))),
             (b"*2\r\n$3\r\nGET\r\n$1\r\nk\r", None),
             (b"*2\r\n$3\r\nGET\r\n$1\r\n", None),
             (b"*1\r\n$4\r\nPING\r\n", None),

@@ -199,3 +199,15 @@ fn time_is_now() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert!(now - seconds <= 1);
 }
+
+#[test]
+fn the_slowest_command_is_told_until_it_is_reset() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    driver.shared.counters.note_duration(std::time::Duration::from_secs(3600));
+    client.ask("ping");
+    assert!(client.ask("info stats").contains("slowest_command_usec:3600000000\r\n"));
+    client.ask("config resetstat");
+    assert!(!client.ask("info stats").contains("slowest_command_usec:3600000000\r\n"));
+    assert!(driver.shared.counters.slowest_us() > 0, "each of these took some time");
+}

@@ -142,6 +142,7 @@ fn stats(shared: &Shared, text: &mut String) {
     let stats = counters.since_reset(shared.database.stats());
     field!(text, "total_connections_received", counters.connections.get());
     field!(text, "total_commands_processed", shared.command_stats.total_calls());
+    field!(text, "slowest_command_usec", counters.slowest_us());
     field!(text, "instantaneous_ops_per_sec", rates.commands);
     field!(text, "total_net_input_bytes", counters.input_bytes.get());
     field!(text, "total_net_output_bytes", counters.output_bytes.get());

@@ -518,6 +518,9 @@ impl Uring {
 
     /// Executes what a client has sent that no receive has taken, and lets nothing further in.
     fn drain(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
+        // Replies that the kernel was asked to send go first, and before the socket is shut.
+        self.ring.submit(&mut self.completions)?;
+        self.gather(shared);
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
         for _ in 0..DRAIN_RECEIVES {
             let start = self.turn.replies.mark();
@@ -615,7 +618,10 @@ impl Reactor for Uring {
             for slot in touched.drain(..) {
                 self.settle(shared, slot)?;
             }
-            self.touched = touched;
+            // What was touched meanwhile is looked at in the next turn.
+            if self.touched.is_empty() {
+                self.touched = touched;
+            }
             self.farewell.close_some();
             now = Instant::now();
             if stop && drain_until.is_none() {
