@@ -300,6 +300,7 @@ impl Connection {
         replies: &mut Replies,
     ) -> &'a [u8] {
         let (mut skipper, start) = self.session.abandon_request(shared);
+        self.needed = 1;
         self.complain(shared, replies, TOO_LONG);
         // The part that was looked at stays behind; the rest of what is kept belongs to the request.
         if let Input::Kept(kept) = &self.input {

@@ -167,6 +167,21 @@ fn a_request_that_cannot_fit_is_answered_and_stepped_over() {
 }
 
 #[test]
+fn what_follows_a_refused_request_at_the_end_of_a_turn_is_executed_in_the_next() {
+    let driver = Driver::with_options(|options| options, 2 << 20);
+    let mut talk = Talk::new(&driver);
+    let ping = b"*1\r\n$4\r\nPING\r\n";
+    let pings = RECEIVE_BYTES / ping.len() + 1;
+    let head = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1500000\r\n";
+    talk.hear(&[&ping.repeat(pings), &head[..]].concat());
+    talk.hear(&[b'v'; 1_500_000]);
+    talk.hear(&[b"\r\n", &ping[..]].concat());
+    let answer = talk.exchange(&[], 1, 1 << 20, false);
+    let expected = format!("{}-{TOO_LONG}\r\n+PONG\r\n", "+PONG\r\n".repeat(pings));
+    assert!(answer == expected.as_bytes(), "{}", String::from_utf8_lossy(&answer[answer.len() - 150..]));
+}
+
+#[test]
 fn a_full_store_that_evicts_nothing_still_answers() {
     let driver = Driver::with_options(|options| options.policy(plumbkv::Policy::NoEviction), 2 << 20);
     while driver.shared.database.set(&driver.shared.database.len().to_be_bytes(), &[1; 500]).is_ok() {}
