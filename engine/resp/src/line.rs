@@ -56,6 +56,32 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
     if negative { Some(value) } else { value.checked_neg() }
 }
 
+/// Reads `<mark><number>\r\n` at `at`, a number of at most six digits, and says where the next line starts. `None` for anything else, whether
+/// wrong or merely unusual.
+#[inline]
+pub(crate) fn short_head(buf: &[u8], mark: u8, at: usize) -> Option<(usize, usize)> {
+    let digit = |byte: u8| usize::from(byte.wrapping_sub(b'0'));
+    // One digit and two are nearly all of them.
+    match *buf.get(at..)? {
+        [first, a, b'\r', b'\n', ..] if first == mark && digit(a) < 10 => Some((digit(a), at + 4)),
+        [first, a, b, b'\r', b'\n', ..] if first == mark && digit(a).wrapping_sub(1) < 9 && digit(b) < 10 => {
+            Some((digit(a) * 10 + digit(b), at + 5))
+        }
+        [first, b'1'..=b'9', ref rest @ ..] if first == mark => {
+            let mut value = digit(buf[at + 1]);
+            for (index, &byte) in rest.iter().enumerate().take(6) {
+                match byte {
+                    b'0'..=b'9' if index < 5 => value = value * 10 + digit(byte),
+                    b'\r' if rest.get(index + 1) == Some(&b'\n') => return Some((value, at + index + 4)),
+                    _ => return None,
+                }
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
 /// Appends `value` in decimal. A length or an integer is in nearly every message, so no formatting machinery.
 pub(crate) fn push_integer(out: &mut Vec<u8>, value: i64) {
     let mut text = [0u8; 20];
@@ -121,6 +147,38 @@ mod tests {
             assert_eq!(out, value.to_string().into_bytes());
             assert_eq!(integer(&out), Some(value));
         }
+    }
+
+    #[test]
+    fn short_heads_are_read_where_nothing_is_unusual() {
+        for (text, expected) in [
+            ("$0\r\n", Some((0, 4))),
+            ("$7\r\nx", Some((7, 4))),
+            ("$10\r\n", Some((10, 5))),
+            ("$123\r\n", Some((123, 6))),
+            ("$999999\r\n", Some((999_999, 9))),
+            ("$1000000\r\n", None),
+            ("$01\r\n", None),
+            ("$012\r\n", None),
+            ("$-1\r\n", None),
+            ("$\r\n", None),
+            ("$1\r", None),
+            ("$12\r", None),
+            ("$123\r", None),
+            ("$123\rx", None),
+            ("$1", None),
+            ("*1\r\n", None),
+            ("", None),
+        ] {
+            assert_eq!(short_head(text.as_bytes(), b'$', 0), expected, "{text}");
+            let shifted = format!("abc{text}");
+            assert_eq!(
+                short_head(shifted.as_bytes(), b'$', 3),
+                expected.map(|(n, at)| (n, at + 3)),
+                "{text}"
+            );
+        }
+        assert_eq!(short_head(b"", b'$', 1), None);
     }
 
     #[test]

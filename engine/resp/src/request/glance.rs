@@ -3,19 +3,21 @@
 //! It understands only what clients nearly always send, and says nothing of anything else: what a request means is
 //! [`RequestParser`](super::parse::RequestParser)'s to say.
 
+use crate::line::short_head;
+
 /// Requests with more arguments than this are not looked at.
 const MOST_ARGUMENTS: usize = 5;
 
 /// The second word of the whole request at the start of `bytes`, which is the key of most commands, and the length of that request. `None` when
 /// it is not whole, not an array of 2 to 5 bulk strings, or longer than it is worth.
 pub fn glance(bytes: &[u8]) -> Option<(&[u8], usize)> {
-    let (count, mut at) = number(bytes, b'*', 0)?;
+    let (count, mut at) = short_head(bytes, b'*', 0)?;
     if !(2..=MOST_ARGUMENTS).contains(&count) {
         return None;
     }
     let mut key: &[u8] = &[];
     for index in 0..count {
-        let (length, start) = number(bytes, b'$', at)?;
+        let (length, start) = short_head(bytes, b'$', at)?;
         let end = start + length;
         if index == 1 {
             key = bytes.get(start..end)?;
@@ -23,23 +25,6 @@ pub fn glance(bytes: &[u8]) -> Option<(&[u8], usize)> {
         at = end + 2;
     }
     (at <= bytes.len()).then_some((key, at))
-}
-
-/// A number of up to six digits behind `mark` at `at`, and where the line behind it starts.
-fn number(bytes: &[u8], mark: u8, at: usize) -> Option<(usize, usize)> {
-    let line = bytes.get(at..)?;
-    if *line.first()? != mark {
-        return None;
-    }
-    let mut value = 0;
-    for (index, byte) in line.iter().enumerate().skip(1).take(7) {
-        match byte {
-            b'0'..=b'9' => value = value * 10 + usize::from(byte - b'0'),
-            b'\r' if index > 1 => return Some((value, at + index + 2)),
-            _ => return None,
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -112,6 +112,9 @@ impl RequestParser {
     pub fn parse<'a>(&'a mut self, buf: &'a [u8]) -> Parsed<Request<'a>> {
         if self.state == State::Start || buf.len() < self.position {
             self.begin();
+            if let Some(consumed) = self.at_once(buf) {
+                return Parsed::Complete { value: Request { bytes: buf, spans: &self.spans }, consumed };
+            }
         }
         let consumed = match self.advance(buf) {
             Ok(consumed) => consumed,
@@ -163,6 +166,33 @@ impl RequestParser {
         self.spans.shrink_to(KEPT_ARGUMENTS);
         self.decoded.clear();
         self.decoded.shrink_to(KEPT_DECODED);
+    }
+
+    /// Reads a request of few arguments that are not long and lies here to its end, as nearly every one does. Of anything else it says nothing,
+    /// and leaves the parser at the request's start.
+    #[inline]
+    fn at_once(&mut self, buf: &[u8]) -> Option<usize> {
+        let (count, mut at) = line::short_head(buf, b'*', 0)?;
+        let most = KEPT_ARGUMENTS.min(self.granted).min(self.limits.max_arguments);
+        if count == 0 || count > most {
+            return None;
+        }
+        for _ in 0..count {
+            let head = line::short_head(buf, b'$', at);
+            let end =
+                head.filter(|(length, _)| *length <= self.limits.max_bulk_bytes).map(|(length, start)| {
+                    self.spans.push((start, start + length));
+                    start + length
+                });
+            match end {
+                Some(end) if buf.get(end..end + 2) == Some(b"\r\n") => at = end + 2,
+                _ => {
+                    self.spans.clear();
+                    return None;
+                }
+            }
+        }
+        Some(at)
     }
 
     /// Goes on until the request is whole (then its length), bytes are missing, or an error is found.

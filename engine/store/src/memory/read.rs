@@ -1,10 +1,11 @@
 //! How is a value read? Under the shard's lock, in place, and noted as an access.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::shard::Shard;
 use super::store::{Location, Locked, Store};
-use super::table::Table;
+use super::table::{Table, prefetch_by};
 use super::value::{Fetched, Value};
 
 /// Keys that one call of [`Store::prefetch`] looks at.
@@ -80,20 +81,23 @@ impl Store {
         f(&mut values)
     }
 
-    /// Asks for what calls with these keys will look at, so that it is there when they come: first for the shards, then for the places in
-    /// their tables, then for the entries. Each of the three waits for memory that the one before has asked for, for all keys at once.
+    /// Asks for what calls with these keys will look at, so that it is there when they come: first for the shards and the places in
+    /// their tables, then for the entries, which waits for what was asked for before, for all keys at once.
     pub(crate) fn prefetch(&self, keys: &[&[u8]]) {
         let mut locations = [Location { shard: 0, tag: 0 }; PREFETCHED_KEYS];
         let locations = &mut locations[..keys.len().min(PREFETCHED_KEYS)];
         for (location, key) in locations.iter_mut().zip(keys) {
             *location = self.locate(key);
             self.prefetch_shard(location.shard);
+            prefetch_by(self.hints[location.shard].load(Relaxed), location.tag);
         }
-        for fetch in [Table::prefetch, Table::prefetch_entry] {
-            for location in &*locations {
-                // One that is locked is in another thread's hands, and what it holds in its caches.
-                if let Some(shard) = self.try_lock(location.shard) {
-                    fetch(&shard.table, location.tag);
+        for location in &*locations {
+            // One that is locked is in another thread's hands, and what it holds in its caches.
+            if let Some(shard) = self.try_lock(location.shard) {
+                shard.table.prefetch_entry(location.tag);
+                let hint = shard.table.hint();
+                if self.hints[location.shard].load(Relaxed) != hint {
+                    self.hints[location.shard].store(hint, Relaxed);
                 }
             }
         }

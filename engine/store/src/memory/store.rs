@@ -29,6 +29,8 @@ pub(crate) struct Store {
     // parking_lot: one byte per lock, held for about 100 ns, never while waiting for another shard's lock out of
     // order.
     shards: Box<[Padded]>,
+    /// Where each shard's slots were when somebody last looked (`Store::prefetch`).
+    pub(super) hints: Box<[AtomicU64]>,
     pub(super) common: Common,
     hasher: SeedableRandomState,
     samples: AtomicU32,
@@ -110,6 +112,7 @@ impl Store {
         let common = Common::new(base, budget, heap, clock, policy);
         let store = Self {
             shards,
+            hints: (0..count).map(|_| AtomicU64::new(0)).collect(),
             common,
             hasher: SeedableRandomState::with_seed(seed, shared),
             samples: AtomicU32::new(samples),
@@ -272,6 +275,7 @@ fn shards_for(cap_bytes: u64) -> usize {
 /// What the store holds when it holds nothing.
 pub(super) fn base_bytes(shards: usize) -> u64 {
     super::size_class::cost(shards * size_of::<Padded>())
+        + super::size_class::cost(shards * size_of::<AtomicU64>())
 }
 
 fn check_cap(cap_bytes: u64) -> Result<()> {

@@ -121,6 +121,18 @@ fn home(tag: u32, slots: usize) -> usize {
     ((u64::from(tag) * slots as u64) >> TAG_BITS) as usize
 }
 
+/// A hint is the upper 42 bits of an address of 48, slots being aligned to 64 bytes at least, and 22 bits of a number of slots.
+const HINT_ALIGN: u64 = 64;
+const HINT_LEN: u64 = (1 << 22) - 1;
+
+/// As [`Table::prefetch`], by a [`hint`](Table::hint) that may be out of date: then it asks in vain.
+pub(super) fn prefetch_by(hint: u64, tag: u32) {
+    let slots = (hint & HINT_LEN) as usize;
+    let address = (hint >> (64 - 48) & !(HINT_ALIGN - 1)) as usize;
+    let start: *const Slot = std::ptr::without_provenance(address);
+    super::prefetch::read(start.wrapping_add(home(tag, slots)));
+}
+
 /// How far the slot at `at` is from the home of `tag`.
 fn displacement(at: usize, tag: u32, slots: usize) -> usize {
     let home = home(tag, slots);
@@ -181,14 +193,25 @@ impl Table {
         }
     }
 
+    /// Where its slots are, for [`prefetch_by`] to use without the shard's lock.
+    pub(super) fn hint(&self) -> u64 {
+        let address = self.slots.as_ptr().expose_provenance() as u64;
+        let len = self.slots.len() as u64;
+        if len == 0 || len > HINT_LEN { 0 } else { (address & !(HINT_ALIGN - 1)) << (64 - 48) | len }
+    }
+
     /// Asks for the first lines of the entry that a search for `tag` looks at first.
     pub(super) fn prefetch_entry(&self, tag: u32) {
         let start = home(tag, self.slots.len());
         let near = self.slots.iter().skip(start).take(8).take_while(|slot| !slot.is_empty());
         if let Some(entry) = { near }.find(|slot| slot.tag() == tag).and_then(|slot| slot.entry()) {
-            // Most entries are two lines, or begin in the midst of one.
-            super::prefetch::read(entry.address().as_ptr());
-            super::prefetch::read(entry.address().as_ptr().wrapping_add(64));
+            // Most entries lie in two lines, and many that are short enough for that begin in the midst of one.
+            let address = entry.address().as_ptr();
+            super::prefetch::read(address);
+            super::prefetch::read(address.wrapping_add(64));
+            if address.addr() % 64 > 32 {
+                super::prefetch::read(address.wrapping_add(128));
+            }
         }
     }
 
