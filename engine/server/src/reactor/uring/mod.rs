@@ -10,6 +10,7 @@
 //! all connections' replies of a turn lie in one buffer, which is used again after the submission. What was not taken is kept, and
 //! leaves when the kernel says that the socket has room.
 
+mod ahead;
 mod peer;
 mod ring;
 
@@ -601,7 +602,12 @@ impl Reactor for Uring {
             shared.clock.refresh();
             self.gather(shared);
             let mut stop = false;
+            let mut ahead = 0usize;
             while let Some(completion) = self.completions.pop_front() {
+                if ahead == 0 {
+                    ahead = self.look_ahead(shared, &completion);
+                }
+                ahead = ahead.saturating_sub(1);
                 match Of::unpack(completion.user_data()) {
                     Of::Accept(index) => self.accepted(shared, index, &completion)?,
                     Of::Receive(slot) => self.received(shared, slot, &completion)?,

@@ -42,6 +42,11 @@ impl Peer {
         }
     }
 
+    /// A look at what a turn will look at, so that it is in the caches.
+    pub(super) fn glimpse(&self) -> u64 {
+        u64::from(self.touched) ^ self.connection.session().entry().last_active_ms()
+    }
+
     /// Whether the kernel has nothing more to do with this connection.
     pub(super) fn is_quiet(&self) -> bool {
         self.receive == Receive::Idle && !self.awaits_room
