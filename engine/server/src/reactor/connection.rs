@@ -83,6 +83,11 @@ impl Connection {
         !self.closing && !self.deserted && !self.held_back && self.has_room(shared)
     }
 
+    /// Whether nothing is kept or stepped over of what was received before.
+    pub(crate) fn has_no_input(&self) -> bool {
+        matches!(self.input, Input::Nothing)
+    }
+
     /// Whether requests that are already here can be executed now.
     pub(crate) fn can_resume(&self, shared: &Shared) -> bool {
         self.held_back && !self.closing && self.has_room(shared)

@@ -4,8 +4,10 @@
 //! Small replies of a turn are sent together after the last of its requests: the first send wakes a sleeping client,
 //! and the following ones find it awake. Sent one by one between the requests, each of them would pay for a wake-up.
 
+use std::hint::black_box;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -15,7 +17,12 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
-use rustix::time::Timespec;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+
+use plumbkv::PREFETCHED_KEYS;
+use plumbkv_resp::glance;
 
 use super::connection::{Connection, RECEIVE_BYTES};
 use super::farewell::Farewell;
@@ -28,6 +35,7 @@ use super::placement::{Arrival, Placement};
 use super::turn::Turn;
 use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission};
 use crate::listener::Listener;
+use crate::replies::Mark;
 use crate::session::Session;
 use crate::shared::Shared;
 
@@ -35,6 +43,7 @@ use crate::shared::Shared;
 const LISTENERS: u64 = 1 << 32;
 const STOP: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
+const ALARM: u64 = u64::MAX - 2;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 512;
@@ -42,11 +51,17 @@ const EVENTS: usize = 512;
 /// Replies that wait leave when they are of this many connections, so that clients and server work side by side.
 const MOST_CONNECTIONS: usize = 64;
 
+/// Less room than this is not received into: a batch would be cut in two.
+const LEAST_ROOM: usize = RECEIVE_BYTES / 4;
+
 /// Connections accepted in one go, so that a storm of them leaves the served ones their turn.
 const ACCEPTS: usize = 64;
 
 /// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
 const DRAIN_RECEIVES: usize = 128;
+
+/// Shorter waits would not be one.
+const LEAST_WAIT: Duration = Duration::from_micros(1);
 
 /// Ticks between two looks at idle connections.
 const TICKS_PER_SWEEP: u32 = 10;
@@ -59,12 +74,18 @@ pub(crate) struct Epoll {
     listeners: Vec<Listener>,
     stop: UnixStream,
     patience: Patience,
+    /// Reports when something is due.
+    timer: OwnedFd,
+    alarm: Option<Instant>,
     house: House,
     /// Sockets that are still to be closed.
     farewell: Farewell,
     peers: Peers<Peer>,
     /// Bytes just received.
     input: Vec<u8>,
+    /// Bytes just received from several connections, and whose they are.
+    together: Vec<u8>,
+    heard: Vec<(usize, Range<usize>)>,
     turn: Turn,
     /// Connections whose requests are here already and wait only for their turn.
     ready: Vec<usize>,
@@ -88,6 +109,9 @@ impl Epoll {
         }
         epoll::add(&poll, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
         epoll::add(&poll, placement.bell(own), EventData::new_u64(BELL), EventFlags::IN)?;
+        let timer =
+            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        epoll::add(&poll, &timer, EventData::new_u64(ALARM), EventFlags::IN)?;
         Ok(Self {
             poll,
             own,
@@ -95,10 +119,14 @@ impl Epoll {
             listeners,
             stop,
             patience: Patience::new(busy_poll),
+            timer,
+            alarm: None,
             house: House::new(own),
             farewell: Farewell::default(),
             peers: Peers::default(),
             input: touched(),
+            together: touched(),
+            heard: Vec::with_capacity(PREFETCHED_KEYS),
             turn: Turn::new(),
             ready: Vec::new(),
             accept_paused: false,
@@ -166,17 +194,71 @@ impl Epoll {
     fn serve(&mut self, shared: &Shared, index: usize) -> bool {
         let Some(peer) = self.peers.get(index) else { return false };
         let start = self.turn.replies.mark();
-        let Ok(received) = peer.work(shared, &mut self.turn, &mut self.input) else {
+        let received = peer.work(shared, &mut self.turn, &mut self.input);
+        self.conclude(shared, index, start, received.map(drop));
+        received.unwrap_or(false)
+    }
+
+    /// Gives several connections their turn: receives from all, asks for the memory that their requests will need, and only then executes them.
+    fn serve_together(&mut self, shared: &Shared, slots: &[usize]) {
+        match slots {
+            [] => return,
+            [single] => {
+                self.serve(shared, *single);
+                return;
+            }
+            _ => {}
+        }
+        let glimpses = slots.iter().filter_map(|slot| self.peers.slots.get(*slot)?.as_ref());
+        black_box(glimpses.fold(0, |all, peer| all ^ peer.glimpse()));
+        for &slot in slots {
+            let Some(peer) = self.peers.get(slot) else { continue };
+            if !peer.is_ready_to_hear(shared) {
+                self.serve(shared, slot);
+                continue;
+            }
+            if self.together.capacity() - self.together.len() < LEAST_ROOM {
+                self.execute_heard(shared);
+            }
+            let Some(peer) = self.peers.get(slot) else { continue };
+            match peer.receive(shared, &mut self.turn, &mut self.together) {
+                Ok(bytes) if !bytes.is_empty() => self.heard.push((slot, bytes)),
+                nothing => self.conclude(shared, slot, self.turn.replies.mark(), nothing.map(drop)),
+            }
+        }
+        self.execute_heard(shared);
+    }
+
+    /// Executes what was received from several connections.
+    fn execute_heard(&mut self, shared: &Shared) {
+        let mut together = std::mem::take(&mut self.together);
+        let mut heard = std::mem::take(&mut self.heard);
+        let mut keys = [&[][..]; PREFETCHED_KEYS];
+        let found = heard.iter().filter_map(|(_, bytes)| glance(&together[bytes.clone()]));
+        let count = keys.iter_mut().zip(found).map(|(place, (key, _))| *place = key).count();
+        if count > 1 {
+            shared.database.prefetch(&keys[..count]);
+        }
+        for (slot, bytes) in heard.drain(..) {
+            let Some(peer) = self.peers.get(slot) else { continue };
+            let start = self.turn.replies.mark();
+            let outcome = peer.hear(shared, &mut self.turn, &together[bytes]);
+            self.conclude(shared, slot, start, outcome);
+        }
+        together.clear();
+        (self.together, self.heard) = (together, heard);
+    }
+
+    /// Sees to the replies behind `start`, or ends the connection whose turn has failed.
+    fn conclude(&mut self, shared: &Shared, index: usize, start: Mark, outcome: Result<(), ()>) {
+        if outcome.is_err() {
             self.turn.replies.go_back(start);
             self.forget(shared, index);
-            return false;
-        };
-        if !self.turn.add(index, start) {
+        } else if !self.turn.add(index, start) {
             self.settle(shared, index);
         } else if self.turn.is_full() || self.turn.parts.len() >= MOST_CONNECTIONS {
             self.deliver(shared);
         }
-        received
     }
 
     /// Sends the replies that wait.
@@ -295,29 +377,43 @@ impl Epoll {
         }
     }
 
-    /// Waits for events, for as long as `timeout`.
-    fn wait(&mut self, events: &mut Vec<epoll::Event>, timeout: Duration) -> io::Result<()> {
+    /// Lets an event come when something is due. A wait that has an end of its own costs a timer each time; this one is set ten times a second.
+    fn set_alarm(&mut self, now: Instant, due: Instant) -> io::Result<()> {
+        if self.alarm.is_none() {
+            self.alarm = Some(due);
+            let it_value = timespec(due.saturating_duration_since(now).max(LEAST_WAIT));
+            let it_interval = timespec(Duration::ZERO);
+            timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval, it_value })?;
+        }
+        Ok(())
+    }
+
+    /// Waits for events until `due`.
+    fn wait(&mut self, events: &mut Vec<epoll::Event>, now: Instant, due: Instant) -> io::Result<()> {
         let mut was_busy = !events.is_empty();
-        let until = Instant::now();
-        while !timeout.is_zero() && self.patience.asks_again(was_busy) {
-            self.take_events(events, Duration::ZERO)?;
-            if !events.is_empty() || until.elapsed() >= timeout {
+        while self.patience.asks_again(was_busy) {
+            self.take_events(events, Some(Duration::ZERO))?;
+            if !events.is_empty() || Instant::now() >= due {
                 return Ok(());
             }
             was_busy = false;
         }
-        self.take_events(events, timeout)
+        let is_woken = self.alarm.is_some_and(|alarm| alarm <= due);
+        let wait = (!is_woken).then(|| due.saturating_duration_since(now));
+        self.take_events(events, wait)
     }
 
-    fn take_events(&self, events: &mut Vec<epoll::Event>, timeout: Duration) -> io::Result<()> {
+    fn take_events(&self, events: &mut Vec<epoll::Event>, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
-        let timeout =
-            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
-        match epoll::wait(&self.poll, spare_capacity(events), Some(&timeout)) {
+        match epoll::wait(&self.poll, spare_capacity(events), timeout.map(timespec).as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec { tv_sec: duration.as_secs() as i64, tv_nsec: i64::from(duration.subsec_nanos()) }
 }
 
 /// Room to receive into, written to once, so that it is resident from the start and not a growth later.
@@ -330,6 +426,7 @@ fn touched() -> Vec<u8> {
 impl Reactor for Epoll {
     fn run(&mut self, shared: &Shared) -> io::Result<()> {
         let mut events = Vec::with_capacity(EVENTS);
+        let mut slots = Vec::with_capacity(PREFETCHED_KEYS);
         let mut now = Instant::now();
         let mut next_tick = now + TICK;
         let mut drain_until: Option<Instant> = None;
@@ -337,25 +434,38 @@ impl Reactor for Epoll {
         let mut delay = crate::delay::Delay::new();
         loop {
             // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
-            let patience = self.house.or_earlier(next_tick).saturating_duration_since(now);
-            let has_work = !self.ready.is_empty() || !self.farewell.is_empty();
-            self.wait(&mut events, if has_work { Duration::ZERO } else { patience })?;
+            let due = self.house.or_earlier(next_tick);
+            self.set_alarm(now, due)?;
+            if self.ready.is_empty() && self.farewell.is_empty() {
+                self.wait(&mut events, now, due)?;
+            } else {
+                self.take_events(&mut events, Some(Duration::ZERO))?;
+            }
             shared.clock.refresh();
             let mut stop = false;
             for event in &events {
                 match event.data.u64() {
                     STOP => stop = true,
+                    ALARM => {
+                        self.alarm = None;
+                        // Read, so that it is not reported again.
+                        let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+                    }
                     BELL => {
                         for arrival in self.placement.arrivals(self.own) {
                             self.admit(shared, arrival);
                         }
                     }
                     number if number >= LISTENERS => self.accept(shared, (number - LISTENERS) as usize),
-                    number => {
-                        self.serve(shared, number as usize);
-                    }
+                    number => slots.push(number as usize),
+                }
+                if slots.len() == PREFETCHED_KEYS {
+                    self.serve_together(shared, &slots);
+                    slots.clear();
                 }
             }
+            self.serve_together(shared, &slots);
+            slots.clear();
             #[cfg(feature = "injected-delay")]
             delay.stretch();
             // Which of them are ready again is known only when their replies are sent.

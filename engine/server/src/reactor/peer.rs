@@ -1,6 +1,7 @@
 //! What does the epoll reactor know of one connection? Its socket, what it has to say, and what epoll was told to report.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 
 use rustix::buffer::spare_capacity;
@@ -66,6 +67,50 @@ impl Peer {
         };
         heard.map_err(|_| no_memory())?;
         Ok(true)
+    }
+
+    /// Whether the turn begins with bytes that are executed where they were received.
+    pub(super) fn is_ready_to_hear(&self, shared: &Shared) -> bool {
+        let Self { connection, .. } = self;
+        connection.has_no_input()
+            && !connection.is_waiting()
+            && !connection.can_resume(shared)
+            && connection.wants_input(shared)
+    }
+
+    /// Receives once, behind what is in `input` already; answers where it lies there. Nothing was received where that is empty.
+    ///
+    /// # Errors
+    /// The socket is broken.
+    pub(super) fn receive(
+        &mut self,
+        shared: &Shared,
+        turn: &mut Turn,
+        input: &mut Vec<u8>,
+    ) -> Result<Range<usize>, ()> {
+        self.connection.begin_turn();
+        let start = input.len();
+        match recv(&self.socket, spare_capacity(input), RecvFlags::empty()) {
+            Ok((_, 0)) => self.connection.desert(&mut turn.pool),
+            Ok((_, count)) => shared.counters.input_bytes.add(count as u64),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => return Err(()),
+        }
+        Ok(start..input.len())
+    }
+
+    /// Executes what [`receive`](Self::receive) has received.
+    ///
+    /// # Errors
+    /// There is no memory for what must be kept.
+    pub(super) fn hear(&mut self, shared: &Shared, turn: &mut Turn, bytes: &[u8]) -> Result<(), ()> {
+        let Turn { replies, pool, .. } = turn;
+        self.connection.hear(shared, pool, bytes, replies).map_err(|_| no_memory())
+    }
+
+    /// A look at what a turn will look at, so that it is in the caches.
+    pub(super) fn glimpse(&self) -> u64 {
+        u64::from(self.interest.bits()) ^ self.connection.session().entry().last_active_ms()
     }
 
     /// Tells epoll what to report, if that has changed.

@@ -11,6 +11,8 @@
 //! leaves when the kernel says that the socket has room.
 
 mod ahead;
+mod delivery;
+mod of;
 mod peer;
 mod ring;
 
@@ -35,18 +37,20 @@ use super::peer::{hang_up, no_memory};
 use super::peers::Peers;
 use super::pending::send_replies;
 use super::placement::{Arrival, Placement};
-use super::pool::Pool;
-use super::turn::{Part, Turn};
+use super::turn::Turn;
 use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission};
 use crate::listener::Listener;
-use crate::replies::Replies;
 use crate::session::Session;
 use crate::shared::Shared;
+use of::Of;
 use peer::{Peer, Receive};
 use ring::GROUP;
 
 /// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
 const DRAIN_RECEIVES: usize = 128;
+
+/// Shorter waits would not be one.
+const LEAST_WAIT: Duration = Duration::from_micros(1);
 
 /// Ticks between two looks at idle connections.
 const TICKS_PER_SWEEP: u32 = 10;
@@ -75,53 +79,14 @@ pub(crate) struct Uring {
     draining: bool,
     /// The last wait brought something.
     was_busy: bool,
+    /// When a completion comes because something is due.
+    alarm: Option<Instant>,
     ticks: u32,
 }
 
 struct Accepting {
     listener: Listener,
     is_armed: bool,
-}
-
-/// What a completion is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Accept(usize),
-    Receive(usize),
-    Send(usize),
-    Room(usize),
-    Stop,
-    /// Connections have arrived from the thread that accepts.
-    Bell,
-    /// Something whose outcome does not matter.
-    Nothing,
-}
-
-impl Of {
-    fn pack(self) -> u64 {
-        match self {
-            Self::Accept(index) => (index as u64) << 3,
-            Self::Receive(index) => (index as u64) << 3 | 1,
-            Self::Send(index) => (index as u64) << 3 | 2,
-            Self::Stop => 3,
-            Self::Nothing => 4,
-            Self::Room(index) => (index as u64) << 3 | 5,
-            Self::Bell => 6,
-        }
-    }
-
-    fn unpack(data: u64) -> Self {
-        let index = (data >> 3) as usize;
-        match data & 7 {
-            0 => Self::Accept(index),
-            1 => Self::Receive(index),
-            2 => Self::Send(index),
-            3 => Self::Stop,
-            5 => Self::Room(index),
-            6 => Self::Bell,
-            _ => Self::Nothing,
-        }
-    }
 }
 
 impl Uring {
@@ -146,6 +111,7 @@ impl Uring {
             scratch: Vec::with_capacity(RECEIVE_BYTES),
             draining: false,
             was_busy: true,
+            alarm: None,
             ticks: 0,
         }
     }
@@ -219,6 +185,11 @@ impl Uring {
         let Arrival { socket, entry, counted } = arrival;
         let connection = Connection::new(Session::new(shared, entry), counted);
         let slot = self.peers.insert(Peer::new(socket, connection));
+        if let Some(peer) = self.peers.get(slot)
+            && self.ring.keep_file(slot, &peer.socket)
+        {
+            peer.kept = Some(slot as u32);
+        }
         self.arm_receive(slot)
     }
 
@@ -237,8 +208,8 @@ impl Uring {
     fn arm_receive(&mut self, slot: usize) -> io::Result<()> {
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
         peer.receive = Receive::Armed;
-        let fd = types::Fd(peer.socket.as_raw_fd());
-        self.push(opcode::RecvMulti::new(fd, GROUP).build(), Of::Receive(slot))
+        let (fd, flags) = peer.file();
+        self.push(opcode::RecvMulti::new(fd, GROUP).build().flags(flags), Of::Receive(slot))
     }
 
     fn end_receive(&mut self, slot: usize) -> io::Result<()> {
@@ -299,102 +270,34 @@ impl Uring {
         Ok(())
     }
 
-    /// Submits what is to be done and waits for something that is, for as long as `timeout`.
-    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+    /// Lets a completion come when something is due. A wait that has an end of its own costs a timer each time; this one is set ten times a second.
+    fn set_alarm(&mut self, now: Instant, due: Instant) -> io::Result<()> {
+        if self.alarm.is_some() {
+            return Ok(());
+        }
+        self.alarm = Some(due);
+        let wait = due.saturating_duration_since(now).max(LEAST_WAIT);
+        let time = types::Timespec::new().sec(wait.as_secs()).nsec(wait.subsec_nanos());
+        self.push(opcode::Timeout::new(&raw const time).build(), Of::Alarm)?;
+        // The time is read when it is submitted.
+        self.ring.submit(&mut self.completions)
+    }
+
+    /// Submits what is to be done and waits for something that is: until `due`.
+    fn wait(&mut self, now: Instant, due: Instant) -> io::Result<()> {
         let mut was_busy = std::mem::replace(&mut self.was_busy, true);
-        let begin = Instant::now();
-        while !timeout.is_zero() && self.patience.asks_again(was_busy) {
+        while self.patience.asks_again(was_busy) {
             self.ring.submit(&mut self.completions)?;
-            if !self.completions.is_empty() || begin.elapsed() >= timeout {
+            if !self.completions.is_empty() || Instant::now() >= due {
                 return Ok(());
             }
             was_busy = false;
         }
-        self.ring.wait(timeout, &mut self.completions)?;
+        let is_woken = self.alarm.is_some_and(|alarm| alarm <= due);
+        let wait = (!is_woken).then(|| due.saturating_duration_since(now).max(LEAST_WAIT));
+        self.ring.wait(wait, &mut self.completions)?;
         self.was_busy = !self.completions.is_empty();
         Ok(())
-    }
-
-    /// Whether replies for this connection wait with others' behind them: a connection has one send a turn, so that its replies stay in order.
-    fn has_earlier_replies(&mut self, slot: usize) -> bool {
-        // Nearly every connection completes once a turn; only one that has before can have replies among the others'.
-        if !self.peers.get(slot).is_some_and(|peer| peer.touched) {
-            return false;
-        }
-        let (others, last) = match self.turn.parts.split_last() {
-            Some((last, others)) => (others, Some(last)),
-            None => return false,
-        };
-        last.is_some_and(|last| last.slot != slot) && others.iter().any(|part| part.slot == slot)
-    }
-
-    /// Hands the replies of the turn to the kernel, and keeps what sockets do not take.
-    fn deliver(&mut self, shared: &Shared) -> io::Result<()> {
-        self.submit_replies(shared)?;
-        self.ring.submit(&mut self.completions)?;
-        self.gather(shared);
-        Ok(())
-    }
-
-    /// Makes a send of each connection's replies. They stay where they are until [`gather`](Self::gather).
-    fn submit_replies(&mut self, shared: &Shared) -> io::Result<()> {
-        for at in 0..self.turn.parts.len() {
-            let part = self.turn.parts[at];
-            let Some(peer) = self.peers.get(part.slot).filter(|peer| !peer.ending) else { continue };
-            let Turn { replies, pool, .. } = &mut self.turn;
-            // What waits goes first; values have their own places, and the end of a conversation must not overtake its last reply.
-            if peer.connection.is_waiting() || part.has_values() || peer.connection.is_closing() {
-                let sent = if peer.connection.is_waiting() {
-                    Ok(0)
-                } else {
-                    send_replies(&peer.socket, replies, part.marks())
-                };
-                keep(shared, peer, pool, replies, &part, sent.map_err(|_| ()));
-                continue;
-            }
-            peer.sending = Some(part);
-            let bytes = &replies.bytes[part.start.bytes..part.end.bytes];
-            let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-            let entry = opcode::Send::new(types::Fd(peer.socket.as_raw_fd()), bytes.as_ptr(), length)
-                .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT)
-                .build()
-                .flags(squeue::Flags::SKIP_SUCCESS);
-            self.push(entry, Of::Send(part.slot))?;
-        }
-        Ok(())
-    }
-
-    /// After a submission: takes up what sockets did not take, and forgets the replies of the turn.
-    fn gather(&mut self, shared: &Shared) {
-        let is_send = |entry: &cqueue::Entry| matches!(Of::unpack(entry.user_data()), Of::Send(_));
-        if self.completions.iter().any(is_send) {
-            let mut others = VecDeque::with_capacity(self.completions.len());
-            for completion in std::mem::take(&mut self.completions) {
-                let Of::Send(slot) = Of::unpack(completion.user_data()) else {
-                    others.push_back(completion);
-                    continue;
-                };
-                let Turn { replies, pool, .. } = &mut self.turn;
-                if let Some(peer) = self.peers.get(slot)
-                    && let Some(part) = peer.sending.take()
-                {
-                    let sent = match usize::try_from(completion.result()) {
-                        Ok(sent) => Ok(sent),
-                        Err(_) if matches!(-completion.result(), libc::EAGAIN | libc::EINTR) => Ok(0),
-                        Err(_) => Err(()),
-                    };
-                    keep(shared, peer, pool, replies, &part, sent);
-                }
-                self.touch(slot);
-            }
-            self.completions = others;
-        }
-        for part in self.turn.parts.drain(..) {
-            if let Some(peer) = self.peers.get(part.slot) {
-                peer.sending = None;
-            }
-        }
-        self.turn.replies.clear(shared);
     }
 
     /// The socket takes more.
@@ -440,8 +343,9 @@ impl Uring {
         if peer.connection.is_waiting() {
             if !peer.awaits_room {
                 peer.awaits_room = true;
-                let fd = types::Fd(peer.socket.as_raw_fd());
-                self.push(opcode::PollAdd::new(fd, libc::POLLOUT as u32).build(), Of::Room(slot))?;
+                let (fd, flags) = peer.file();
+                let poll = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build().flags(flags);
+                self.push(poll, Of::Room(slot))?;
             }
         } else if peer.connection.can_resume(shared) {
             self.ready.push(slot);
@@ -476,6 +380,9 @@ impl Uring {
 
     fn forget(&mut self, shared: &Shared, slot: usize) {
         if let Some(mut peer) = self.peers.remove(slot) {
+            if peer.kept.is_some() {
+                self.ring.drop_file(slot);
+            }
             shared.clients.remove(peer.connection.session().entry().id);
             peer.connection.release(shared, &mut self.turn.pool);
             self.placement.left(self.own);
@@ -560,25 +467,6 @@ impl Uring {
     }
 }
 
-/// Keeps what a socket did not take.
-fn keep(
-    shared: &Shared,
-    peer: &mut Peer,
-    pool: &mut Pool,
-    replies: &mut Replies,
-    part: &Part,
-    sent: Result<usize, ()>,
-) {
-    let Ok(sent) = sent else {
-        peer.ending = true;
-        return;
-    };
-    if peer.connection.keep_replies(shared, pool, replies, part.marks(), sent).is_err() {
-        no_memory();
-        peer.ending = true;
-    }
-}
-
 impl Reactor for Uring {
     fn run(&mut self, shared: &Shared) -> io::Result<()> {
         self.arm_accepts()?;
@@ -594,11 +482,14 @@ impl Reactor for Uring {
             // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
             let is_idle = self.ready.is_empty() && self.completions.is_empty() && self.farewell.is_empty();
             let due = self.house.or_earlier(next_tick);
-            let patience = match is_idle {
-                true => due.saturating_duration_since(now).max(Duration::from_micros(1)),
-                false => Duration::ZERO,
-            };
-            self.wait(patience)?;
+            self.set_alarm(now, due)?;
+            // Setting it may have brought something.
+            if is_idle && self.completions.is_empty() {
+                self.wait(now, due)?;
+            } else {
+                self.was_busy = true;
+                self.ring.submit(&mut self.completions)?;
+            }
             shared.clock.refresh();
             self.gather(shared);
             let mut stop = false;
@@ -614,6 +505,7 @@ impl Reactor for Uring {
                     Of::Room(slot) => self.has_room(slot),
                     Of::Stop => stop = true,
                     Of::Bell => self.arrived(shared)?,
+                    Of::Alarm => self.alarm = None,
                     Of::Send(_) | Of::Nothing => {}
                 }
             }
@@ -654,28 +546,6 @@ impl Reactor for Uring {
                     return Ok(());
                 }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_completion_names_what_it_is_of() {
-        for of in [
-            Of::Accept(1),
-            Of::Receive(0),
-            Of::Send(0),
-            Of::Receive(70_000),
-            Of::Send(70_000),
-            Of::Room(3),
-            Of::Bell,
-            Of::Stop,
-            Of::Nothing,
-        ] {
-            assert_eq!(Of::unpack(of.pack()), of);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What does the io_uring reactor know of one connection? Its socket, what it has to say, and what the kernel has been asked for.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use io_uring::{squeue, types};
 
 use crate::reactor::connection::Connection;
 use crate::reactor::turn::Part;
@@ -8,6 +10,8 @@ use crate::reactor::turn::Part;
 /// One connection and its socket.
 pub(super) struct Peer {
     pub(super) socket: OwnedFd,
+    /// The number by which the kernel keeps the socket at hand.
+    pub(super) kept: Option<u32>,
     pub(super) connection: Connection,
     pub(super) receive: Receive,
     /// The replies that the kernel was last asked to send. It says something only if it could not send them all.
@@ -33,6 +37,7 @@ impl Peer {
     pub(super) fn new(socket: OwnedFd, connection: Connection) -> Self {
         Self {
             socket,
+            kept: None,
             connection,
             receive: Receive::Idle,
             sending: None,
@@ -45,6 +50,14 @@ impl Peer {
     /// A look at what a turn will look at, so that it is in the caches.
     pub(super) fn glimpse(&self) -> u64 {
         u64::from(self.touched) ^ self.connection.session().entry().last_active_ms()
+    }
+
+    /// The socket as requests name it.
+    pub(super) fn file(&self) -> (types::Fd, squeue::Flags) {
+        match self.kept {
+            Some(number) => (types::Fd(number as i32), squeue::Flags::FIXED_FILE),
+            None => (types::Fd(self.socket.as_raw_fd()), squeue::Flags::empty()),
+        }
     }
 
     /// Whether the kernel has nothing more to do with this connection.

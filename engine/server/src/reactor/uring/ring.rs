@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
@@ -19,6 +20,9 @@ const COMPLETIONS: u32 = 16 * 1024;
 const BUFFERS: u16 = 1024;
 const BUFFER_BYTES: usize = 4096;
 
+/// Sockets that the kernel keeps at hand; one beyond them is looked up whenever it is named.
+const FILES: u32 = 16 * 1024;
+
 /// The group that receives name to be given one of the buffers.
 pub(super) const GROUP: u16 = 0;
 
@@ -26,6 +30,8 @@ pub(super) const GROUP: u16 = 0;
 pub(crate) struct Ring {
     uring: IoUring,
     pub(super) buffers: Buffers,
+    /// Sockets that it keeps at hand, at most.
+    files: usize,
 }
 
 impl Ring {
@@ -39,13 +45,31 @@ impl Ring {
             .setup_cqsize(COMPLETIONS)
             .build(ENTRIES)
             .map_err(refused)?;
-        let mut ring = Self { uring, buffers: Buffers::new()? };
+        let mut ring = Self { uring, buffers: Buffers::new()?, files: 0 };
         let entries = ring.buffers.entries.as_ptr() as u64;
         // SAFETY: the entries are page-aligned, as many as said, and never freed.
         unsafe { ring.uring.submitter().register_buf_ring_with_flags(entries, BUFFERS, GROUP, 0) }
             .map_err(refused)?;
         (0..BUFFERS).for_each(|buffer| ring.buffers.give_back(buffer));
+        // Both only save work. A kernel that is too old for the first, or a limit on open files that is lower than the second, does without.
+        let _ = ring.uring.submitter().register_ring_fd();
+        if ring.uring.submitter().register_files_sparse(FILES).is_ok() {
+            ring.files = FILES as usize;
+        }
         Ok(ring)
+    }
+
+    /// Lets the kernel keep a socket at hand by number; false where it does not.
+    pub(super) fn keep_file(&self, number: usize, socket: &OwnedFd) -> bool {
+        number < self.files
+            && self.uring.submitter().register_files_update(number as u32, &[socket.as_raw_fd()]).is_ok()
+    }
+
+    /// Lets go of a socket that [`keep_file`](Self::keep_file) has kept; it would stay open otherwise.
+    pub(super) fn drop_file(&self, number: usize) {
+        if let Err(error) = self.uring.submitter().register_files_update(number as u32, &[-1]) {
+            tracing::error!("a closed connection's socket stays open: {error}");
+        }
     }
 
     /// Hands a request to the kernel, at the latest with the next wait.
@@ -60,18 +84,20 @@ impl Ring {
         Ok(())
     }
 
-    /// Submits what was pushed and appends what has completed, after waiting for the first as long as `patience`.
+    /// Submits what was pushed and appends what has completed, after waiting for the first, as long as `patience` where there is an end to it.
     pub(super) fn wait(
         &mut self,
-        patience: Duration,
+        patience: Option<Duration>,
         completions: &mut VecDeque<cqueue::Entry>,
     ) -> io::Result<()> {
-        if patience.is_zero() {
-            return self.submit(completions);
+        match patience {
+            None => allow_for(self.uring.submitter().submit_and_wait(1))?,
+            Some(patience) => {
+                let timeout = types::Timespec::new().sec(patience.as_secs()).nsec(patience.subsec_nanos());
+                let arguments = types::SubmitArgs::new().timespec(&timeout);
+                allow_for(self.uring.submitter().submit_with_args(1, &arguments))?;
+            }
         }
-        let timeout = types::Timespec::new().sec(patience.as_secs()).nsec(patience.subsec_nanos());
-        let arguments = types::SubmitArgs::new().timespec(&timeout);
-        allow_for(self.uring.submitter().submit_with_args(1, &arguments))?;
         self.collect(completions)
     }
 
