@@ -15,6 +15,7 @@ mod fifo;
 mod frequency;
 mod ghosts;
 mod heap;
+mod hints;
 mod order;
 mod policy;
 mod prefetch;

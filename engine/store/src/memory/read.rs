@@ -1,11 +1,10 @@
 //! How is a value read? Under the shard's lock, in place, and noted as an access.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use super::shard::Shard;
 use super::store::{Location, Locked, Store};
-use super::table::{Table, prefetch_by};
+use super::table::Table;
 use super::value::{Fetched, Value};
 
 /// Keys that one call of [`Store::prefetch`] looks at.
@@ -89,16 +88,13 @@ impl Store {
         for (location, key) in locations.iter_mut().zip(keys) {
             *location = self.locate(key);
             self.prefetch_shard(location.shard);
-            prefetch_by(self.hints[location.shard].load(Relaxed), location.tag);
+            self.hints.prefetch(location.shard, location.tag);
         }
         for location in &*locations {
             // One that is locked is in another thread's hands, and what it holds in its caches.
             if let Some(shard) = self.try_lock(location.shard) {
                 shard.table.prefetch_entry(location.tag);
-                let hint = shard.table.hint();
-                if self.hints[location.shard].load(Relaxed) != hint {
-                    self.hints[location.shard].store(hint, Relaxed);
-                }
+                self.hints.note(location.shard, shard.table.slots());
             }
         }
     }

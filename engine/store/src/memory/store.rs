@@ -12,10 +12,12 @@ use super::budget::Budget;
 use super::clear::DeadTable;
 use super::evict::Candidates;
 use super::heap::Heap;
+use super::hints::Hints;
 use super::policy::Policy;
 use super::prefetch;
 pub(super) use super::shard::Location;
 use super::shard::{Common, Shard};
+use super::size_class::cost;
 use super::table::tag_of;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -29,8 +31,7 @@ pub(crate) struct Store {
     // parking_lot: one byte per lock, held for about 100 ns, never while waiting for another shard's lock out of
     // order.
     shards: Box<[Padded]>,
-    /// Where each shard's slots were when somebody last looked (`Store::prefetch`).
-    pub(super) hints: Box<[AtomicU64]>,
+    pub(super) hints: Hints,
     pub(super) common: Common,
     hasher: SeedableRandomState,
     samples: AtomicU32,
@@ -112,7 +113,7 @@ impl Store {
         let common = Common::new(base, budget, heap, clock, policy);
         let store = Self {
             shards,
-            hints: (0..count).map(|_| AtomicU64::new(0)).collect(),
+            hints: Hints::new(count),
             common,
             hasher: SeedableRandomState::with_seed(seed, shared),
             samples: AtomicU32::new(samples),
@@ -274,8 +275,7 @@ fn shards_for(cap_bytes: u64) -> usize {
 
 /// What the store holds when it holds nothing.
 pub(super) fn base_bytes(shards: usize) -> u64 {
-    super::size_class::cost(shards * size_of::<Padded>())
-        + super::size_class::cost(shards * size_of::<AtomicU64>())
+    cost(shards * size_of::<Padded>()) + cost(Hints::bytes(shards))
 }
 
 fn check_cap(cap_bytes: u64) -> Result<()> {

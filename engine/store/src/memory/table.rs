@@ -117,20 +117,9 @@ pub(super) struct Table {
     mapped: u32,
 }
 
-fn home(tag: u32, slots: usize) -> usize {
+/// Where the search for a tag begins, in so many slots.
+pub(super) fn home(tag: u32, slots: usize) -> usize {
     ((u64::from(tag) * slots as u64) >> TAG_BITS) as usize
-}
-
-/// A hint is the upper 42 bits of an address of 48, slots being aligned to 64 bytes at least, and 22 bits of a number of slots.
-const HINT_ALIGN: u64 = 64;
-const HINT_LEN: u64 = (1 << 22) - 1;
-
-/// As [`Table::prefetch`], by a [`hint`](Table::hint) that may be out of date: then it asks in vain.
-pub(super) fn prefetch_by(hint: u64, tag: u32) {
-    let slots = (hint & HINT_LEN) as usize;
-    let address = (hint >> (64 - 48) & !(HINT_ALIGN - 1)) as usize;
-    let start: *const Slot = std::ptr::without_provenance(address);
-    super::prefetch::read(start.wrapping_add(home(tag, slots)));
 }
 
 /// How far the slot at `at` is from the home of `tag`.
@@ -193,11 +182,8 @@ impl Table {
         }
     }
 
-    /// Where its slots are, for [`prefetch_by`] to use without the shard's lock.
-    pub(super) fn hint(&self) -> u64 {
-        let address = self.slots.as_ptr().expose_provenance() as u64;
-        let len = self.slots.len() as u64;
-        if len == 0 || len > HINT_LEN { 0 } else { (address & !(HINT_ALIGN - 1)) << (64 - 48) | len }
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots
     }
 
     /// Asks for the first lines of the entry that a search for `tag` looks at first.

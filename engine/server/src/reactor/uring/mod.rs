@@ -12,9 +12,11 @@
 
 mod ahead;
 mod delivery;
+mod draining;
 mod of;
 mod peer;
 mod ring;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,10 +24,10 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use io_uring::{cqueue, opcode, squeue, types};
-use rustix::net::{RecvFlags, SendFlags, Shutdown, getpeername, recv, send, shutdown};
+use rustix::net::{SendFlags, Shutdown, getpeername, send, shutdown};
 
 pub(crate) use ring::Ring;
 
@@ -35,7 +37,6 @@ use super::house::House;
 use super::patience::Patience;
 use super::peer::{hang_up, no_memory};
 use super::peers::Peers;
-use super::pending::send_replies;
 use super::placement::{Arrival, Placement};
 use super::turn::Turn;
 use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission};
@@ -45,12 +46,6 @@ use crate::shared::Shared;
 use of::Of;
 use peer::{Peer, Receive};
 use ring::GROUP;
-
-/// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
-const DRAIN_RECEIVES: usize = 128;
-
-/// Shorter waits would not be one.
-const LEAST_WAIT: Duration = Duration::from_micros(1);
 
 /// Ticks between two looks at idle connections.
 const TICKS_PER_SWEEP: u32 = 10;
@@ -270,36 +265,6 @@ impl Uring {
         Ok(())
     }
 
-    /// Lets a completion come when something is due. A wait that has an end of its own costs a timer each time; this one is set ten times a second.
-    fn set_alarm(&mut self, now: Instant, due: Instant) -> io::Result<()> {
-        if self.alarm.is_some() {
-            return Ok(());
-        }
-        self.alarm = Some(due);
-        let wait = due.saturating_duration_since(now).max(LEAST_WAIT);
-        let time = types::Timespec::new().sec(wait.as_secs()).nsec(wait.subsec_nanos());
-        self.push(opcode::Timeout::new(&raw const time).build(), Of::Alarm)?;
-        // The time is read when it is submitted.
-        self.ring.submit(&mut self.completions)
-    }
-
-    /// Submits what is to be done and waits for something that is: until `due`.
-    fn wait(&mut self, now: Instant, due: Instant) -> io::Result<()> {
-        let mut was_busy = std::mem::replace(&mut self.was_busy, true);
-        while self.patience.asks_again(was_busy) {
-            self.ring.submit(&mut self.completions)?;
-            if !self.completions.is_empty() || Instant::now() >= due {
-                return Ok(());
-            }
-            was_busy = false;
-        }
-        let is_woken = self.alarm.is_some_and(|alarm| alarm <= due);
-        let wait = (!is_woken).then(|| due.saturating_duration_since(now).max(LEAST_WAIT));
-        self.ring.wait(wait, &mut self.completions)?;
-        self.was_busy = !self.completions.is_empty();
-        Ok(())
-    }
-
     /// The socket takes more.
     fn has_room(&mut self, slot: usize) {
         let Some(peer) = self.peers.get(slot) else { return };
@@ -414,56 +379,6 @@ impl Uring {
             }
         }
         Ok(())
-    }
-
-    /// Stops accepting, executes what clients have sent so far, and lets no further request in.
-    fn begin_drain(&mut self, shared: &Shared) -> io::Result<()> {
-        self.draining = true;
-        for index in 0..self.listeners.len() {
-            self.push(opcode::AsyncCancel::new(Of::Accept(index).pack()).build(), Of::Nothing)?;
-        }
-        for slot in 0..self.peers.slots.len() {
-            self.settle(shared, slot)?;
-        }
-        Ok(())
-    }
-
-    /// Executes what a client has sent that no receive has taken, and lets nothing further in.
-    fn drain(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
-        // Replies that the kernel was asked to send go first, and before the socket is shut.
-        self.ring.submit(&mut self.completions)?;
-        self.gather(shared);
-        let Some(peer) = self.peers.get(slot) else { return Ok(()) };
-        for _ in 0..DRAIN_RECEIVES {
-            let start = self.turn.replies.mark();
-            let Turn { replies, pool, .. } = &mut self.turn;
-            peer.connection.begin_turn();
-            if peer.connection.can_resume(shared) {
-                peer.connection.resume(shared, pool, replies);
-            } else if peer.connection.wants_input(shared) {
-                self.scratch.clear();
-                let room = rustix::buffer::spare_capacity(&mut self.scratch);
-                if !matches!(recv(&peer.socket, room, RecvFlags::DONTWAIT), Ok((_, 1..))) {
-                    break;
-                }
-                if peer.connection.hear(shared, pool, &self.scratch, replies).is_err() {
-                    peer.ending = true;
-                    break;
-                }
-            } else {
-                break;
-            }
-            // Nothing else is under way: what one receive asked for is sent before the next.
-            let part = (start, replies.mark());
-            let sent =
-                if peer.connection.is_waiting() { Ok(0) } else { send_replies(&peer.socket, replies, part) };
-            let kept = sent
-                .is_ok_and(|sent| peer.connection.keep_replies(shared, pool, replies, part, sent).is_ok());
-            peer.ending |= !kept;
-            replies.go_back(start);
-        }
-        peer.connection.finish(&mut self.turn.pool);
-        self.settle(shared, slot)
     }
 }
 

@@ -4,7 +4,8 @@
 //! Small replies of a turn are sent together after the last of its requests: the first send wakes a sleeping client,
 //! and the following ones find it awake. Sent one by one between the requests, each of them would pay for a wake-up.
 
-use std::hint::black_box;
+mod together;
+
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -22,7 +23,6 @@ use rustix::time::{
 };
 
 use plumbkv::PREFETCHED_KEYS;
-use plumbkv_resp::glance;
 
 use super::connection::{Connection, RECEIVE_BYTES};
 use super::farewell::Farewell;
@@ -50,9 +50,6 @@ const EVENTS: usize = 512;
 
 /// Replies that wait leave when they are of this many connections, so that clients and server work side by side.
 const MOST_CONNECTIONS: usize = 64;
-
-/// Less room than this is not received into: a batch would be cut in two.
-const LEAST_ROOM: usize = RECEIVE_BYTES / 4;
 
 /// Connections accepted in one go, so that a storm of them leaves the served ones their turn.
 const ACCEPTS: usize = 64;
@@ -197,56 +194,6 @@ impl Epoll {
         let received = peer.work(shared, &mut self.turn, &mut self.input);
         self.conclude(shared, index, start, received.map(drop));
         received.unwrap_or(false)
-    }
-
-    /// Gives several connections their turn: receives from all, asks for the memory that their requests will need, and only then executes them.
-    fn serve_together(&mut self, shared: &Shared, slots: &[usize]) {
-        match slots {
-            [] => return,
-            [single] => {
-                self.serve(shared, *single);
-                return;
-            }
-            _ => {}
-        }
-        let glimpses = slots.iter().filter_map(|slot| self.peers.slots.get(*slot)?.as_ref());
-        black_box(glimpses.fold(0, |all, peer| all ^ peer.glimpse()));
-        for &slot in slots {
-            let Some(peer) = self.peers.get(slot) else { continue };
-            if !peer.is_ready_to_hear(shared) {
-                self.serve(shared, slot);
-                continue;
-            }
-            if self.together.capacity() - self.together.len() < LEAST_ROOM {
-                self.execute_heard(shared);
-            }
-            let Some(peer) = self.peers.get(slot) else { continue };
-            match peer.receive(shared, &mut self.turn, &mut self.together) {
-                Ok(bytes) if !bytes.is_empty() => self.heard.push((slot, bytes)),
-                nothing => self.conclude(shared, slot, self.turn.replies.mark(), nothing.map(drop)),
-            }
-        }
-        self.execute_heard(shared);
-    }
-
-    /// Executes what was received from several connections.
-    fn execute_heard(&mut self, shared: &Shared) {
-        let mut together = std::mem::take(&mut self.together);
-        let mut heard = std::mem::take(&mut self.heard);
-        let mut keys = [&[][..]; PREFETCHED_KEYS];
-        let found = heard.iter().filter_map(|(_, bytes)| glance(&together[bytes.clone()]));
-        let count = keys.iter_mut().zip(found).map(|(place, (key, _))| *place = key).count();
-        if count > 1 {
-            shared.database.prefetch(&keys[..count]);
-        }
-        for (slot, bytes) in heard.drain(..) {
-            let Some(peer) = self.peers.get(slot) else { continue };
-            let start = self.turn.replies.mark();
-            let outcome = peer.hear(shared, &mut self.turn, &together[bytes]);
-            self.conclude(shared, slot, start, outcome);
-        }
-        together.clear();
-        (self.together, self.heard) = (together, heard);
     }
 
     /// Sees to the replies behind `start`, or ends the connection whose turn has failed.
