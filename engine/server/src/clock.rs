@@ -19,7 +19,11 @@ impl TurnClock {
 
     /// Reads the system's clock.
     pub(crate) fn refresh(&self) {
-        self.0.store(SystemClock.now_ms(), Ordering::Relaxed);
+        let now = SystemClock.now_ms();
+        // Many turns end within a millisecond, and what is written to anew is fetched anew by every thread.
+        if self.0.load(Ordering::Relaxed) != now {
+            self.0.store(now, Ordering::Relaxed);
+        }
     }
 
     /// Moves the clock, for tests that cannot wait.

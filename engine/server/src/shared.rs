@@ -11,6 +11,7 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::process;
+use crate::stripe::Counter;
 use crate::tally::CommandStats;
 
 /// Everything the connections share.
@@ -203,24 +204,6 @@ fn equal_in_constant_time(secret: &[u8], offered: &[u8]) -> bool {
         difference |= byte ^ secret.get(index % secret.len().max(1)).copied().unwrap_or(0);
     }
     std::hint::black_box(difference) == 0
-}
-
-/// A number that only grows until CONFIG RESETSTAT.
-#[derive(Debug, Default)]
-pub(crate) struct Counter(AtomicU64);
-
-impl Counter {
-    pub(crate) fn add(&self, by: u64) {
-        self.0.fetch_add(by, Ordering::Relaxed);
-    }
-
-    pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn reset(&self) {
-        self.0.store(0, Ordering::Relaxed);
-    }
 }
 
 /// What INFO's Stats section counts. Added to once a batch, not once a command.

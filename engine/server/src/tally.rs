@@ -4,13 +4,11 @@
 //! one addition.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::command::table::{self, COUNT, Id, Spec};
-
-/// Groups of cells; more threads than these share some.
-const STRIPES: usize = 8;
+use crate::stripe::{self, STRIPES};
 
 /// What happened to the requests for one command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,11 +55,7 @@ const NO_COMMAND: u8 = u8::MAX;
 
 impl Tally {
     pub(crate) fn new() -> Self {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
-        thread_local! {
-            static STRIPE: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;
-        }
-        Self { stripe: STRIPE.with(|stripe| *stripe) as u8, last: NO_COMMAND, calls: 0 }
+        Self { stripe: stripe::own() as u8, last: NO_COMMAND, calls: 0 }
     }
 
     /// One call more; true if it is of another command than the last one.

@@ -12,3 +12,15 @@ pub(super) fn read<T>(address: *const T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
+
+/// Asks for the cache line of `address`, to be written: no other processor keeps a copy of it.
+#[inline]
+pub(super) fn write<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as above; a processor without the instruction takes it for none.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}

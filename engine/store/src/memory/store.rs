@@ -141,8 +141,9 @@ impl Store {
 
     pub(super) fn prefetch_shard(&self, shard: usize) {
         let shard = &raw const self.shards[shard];
-        prefetch::read(shard.cast::<u8>());
-        prefetch::read(shard.cast::<u8>().wrapping_add(64));
+        // Its lock and its counters are written to.
+        prefetch::write(shard.cast::<u8>());
+        prefetch::write(shard.cast::<u8>().wrapping_add(64));
     }
 
     pub(super) fn try_lock(&self, shard: usize) -> Option<MutexGuard<'_, Shard>> {

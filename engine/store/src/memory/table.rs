@@ -193,7 +193,8 @@ impl Table {
         if let Some(entry) = { near }.find(|slot| slot.tag() == tag).and_then(|slot| slot.entry()) {
             // Most entries lie in two lines, and many that are short enough for that begin in the midst of one.
             let address = entry.address().as_ptr();
-            super::prefetch::read(address);
+            // The stamp in the first of them is written to.
+            super::prefetch::write(address);
             super::prefetch::read(address.wrapping_add(64));
             if address.addr() % 64 > 32 {
                 super::prefetch::read(address.wrapping_add(128));

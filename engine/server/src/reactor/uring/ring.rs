@@ -10,6 +10,7 @@ use std::time::Duration;
 use io_uring::{EnterFlags, IoUring, cqueue, squeue, types};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use rustix::process::{Resource, getrlimit};
 
 const ENTRIES: u32 = 1024;
 
@@ -51,10 +52,13 @@ impl Ring {
         unsafe { ring.uring.submitter().register_buf_ring_with_flags(entries, BUFFERS, GROUP, 0) }
             .map_err(refused)?;
         (0..BUFFERS).for_each(|buffer| ring.buffers.give_back(buffer));
-        // Both only save work. A kernel that is too old for the first, or a limit on open files that is lower than the second, does without.
+        // Both only save work: a kernel that is too old for one of them does without.
         let _ = ring.uring.submitter().register_ring_fd();
-        if ring.uring.submitter().register_files_sparse(FILES).is_ok() {
-            ring.files = FILES as usize;
+        // No more than a process may have open is taken.
+        let open = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let files = u32::try_from(open).unwrap_or(FILES).min(FILES);
+        if ring.uring.submitter().register_files_sparse(files).is_ok() {
+            ring.files = files as usize;
         }
         Ok(ring)
     }
