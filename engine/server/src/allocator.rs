@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use mimalloc::MiMalloc;
 
+use crate::warm::MAPPED_BYTES;
+
 /// The variable that chooses; no flag, since flags are read long after the first allocation.
 pub(crate) const VARIABLE: &str = "PLUMBKV_ALLOCATOR";
 const VARIABLE_C: &CStr = c"PLUMBKV_ALLOCATOR";
@@ -97,6 +99,9 @@ unsafe impl GlobalAlloc for Switch {
         } else {
             // SAFETY: the block came from `alloc` above, which chose as this does.
             unsafe { System.dealloc(block, layout) }
+        }
+        if layout.size() >= MAPPED_BYTES {
+            plumbkv::settle_high_water();
         }
     }
 

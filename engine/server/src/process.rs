@@ -29,6 +29,23 @@ fn cpu_seconds_of(path: &str) -> Option<(f64, f64)> {
     Some((seconds()?, seconds()?))
 }
 
+/// CPUs that the system has, whether or not this process may use them.
+pub(crate) fn online_cpus() -> usize {
+    let list = fs::read_to_string("/sys/devices/system/cpu/online").ok();
+    let listed = list.and_then(|list| count(list.trim()));
+    listed.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+/// How many numbers a list as `0-3,6` names.
+fn count(list: &str) -> Option<usize> {
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+        Some(last.checked_sub(first)? + 1)
+    };
+    list.split(',').map(range).sum()
+}
+
 /// Microseconds since the Unix epoch.
 pub(crate) fn unix_time_us() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros()
@@ -55,5 +72,15 @@ mod tests {
         let (user, kernel) = cpu_seconds().unwrap();
         assert!(user >= 0.0 && kernel >= 0.0);
         assert!(system().starts_with("Linux "));
+        assert!(online_cpus() > 0);
+    }
+
+    #[test]
+    fn lists_of_cpus_are_counted() {
+        assert_eq!(count("0-1"), Some(2));
+        assert_eq!(count("0"), Some(1));
+        assert_eq!(count("0-3,6,8-9"), Some(7));
+        assert_eq!(count("3-1"), None);
+        assert_eq!(count("all"), None);
     }
 }

@@ -4,6 +4,7 @@ use plumbkv::Value;
 
 use crate::command::CommandError;
 use crate::shared::Shared;
+use crate::warm::touched_room;
 
 /// Bytes that are there from the start: the replies of a turn, and the last one of them.
 pub(crate) const ROOM_BYTES: usize = 128 << 10;
@@ -26,10 +27,7 @@ pub(crate) struct Mark {
 
 impl Replies {
     pub(crate) fn new() -> Self {
-        // Written to once, so that it is resident from the start and not a growth later.
-        let mut bytes = vec![1; ROOM_BYTES];
-        bytes.clear();
-        Self { bytes, values: Vec::new(), counted: 0 }
+        Self { bytes: touched_room(ROOM_BYTES), values: Vec::new(), counted: 0 }
     }
 
     /// Where the next reply begins.

@@ -39,6 +39,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let listeners = listen(&config)?;
     let http = http::listen(config.http).context("no /metrics (--http HOST:PORT, or off)")?;
     let (cap_bytes, cap_origin) = memory_cap(&config)?;
+    plumbkv::keep_high_water_true(cap_bytes, process::online_cpus());
     let clock = Arc::new(TurnClock::new());
     let options = Options::memory(cap_bytes)
         .policy(config.policy)

@@ -6,16 +6,20 @@
 
 use std::fs;
 
-use rustix::mm::{Advice, madvise};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Bytes that the allocator has at hand for what the server allocates besides entries, tables and buffers, which are counted.
-const HEAP_BYTES: usize = 768 << 10;
+const HEAP_BYTES: usize = 1280 << 10;
 
 /// Pieces of memory from so many bytes on are mappings.
-const MAPPED_BYTES: libc::c_int = 16 << 10;
+pub(crate) const MAPPED_BYTES: usize = 16 << 10;
 
 /// Stack that commands need, in bytes.
 const STACK_BYTES: usize = 64 << 10;
+
+/// Pages of files that are more than a CPU keeps to itself.
+const FILE_PAGES_BYTES: usize = 1 << 20;
 
 /// Touches code, constants, some heap and some stack.
 pub(crate) fn warm() {
@@ -29,6 +33,43 @@ pub(crate) fn warm() {
     drop(std::hint::black_box(pieces));
     keep_freed_memory();
     warm_stack();
+    settle_counts();
+}
+
+/// Has every CPU report what it has counted of this process's pages, of files and others: what it keeps to itself (at most a batch, as
+/// `plumbkv::keep_high_water_true` says) would be missing in, or too much of, the high-water mark for ever.
+fn settle_counts() {
+    let Ok(allowed) = sched_getaffinity(None) else { return };
+    for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)) {
+        let mut only = CpuSet::new();
+        only.set(cpu);
+        if sched_setaffinity(None, &only).is_ok() {
+            settle_file_pages();
+            plumbkv::settle_high_water();
+        }
+    }
+    // What was allowed a moment ago still is, or the kernel has narrowed it, which nobody here can undo.
+    let _ = sched_setaffinity(None, &allowed);
+}
+
+/// Maps pages of this program once more and gives them back, more than a CPU keeps to itself.
+fn settle_file_pages() {
+    let Ok(file) = fs::File::open("/proc/self/exe") else { return };
+    let bytes = FILE_PAGES_BYTES.min(file.metadata().map_or(0, |file| file.len() as usize));
+    // SAFETY: a mapping at an address that the kernel chooses, read by nobody, and unmapped here.
+    unsafe {
+        let (protection, flags) = (ProtFlags::READ, MapFlags::PRIVATE);
+        let Ok(start) = mmap(std::ptr::null_mut(), bytes, protection, flags, file, 0) else { return };
+        let _ = madvise(start, bytes, Advice::LinuxPopulateRead);
+        let _ = munmap(start, bytes);
+    }
+}
+
+/// An empty vector with room for so many bytes that are resident already, so that they are not a growth later.
+pub(crate) fn touched_room(bytes: usize) -> Vec<u8> {
+    let mut room = vec![1; bytes];
+    room.clear();
+    room
 }
 
 /// Touches the stack that commands will need on this thread.
@@ -45,7 +86,7 @@ pub(crate) fn settle_allocator() {
         libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * HEAP_BYTES as libc::c_int);
         // What is longer comes in pages of its own, which leave no hole behind.
-        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES as libc::c_int);
     }
 }
 
@@ -66,6 +107,7 @@ pub(crate) fn release_freed_memory() {
     unsafe {
         libc::malloc_trim(0);
     }
+    plumbkv::settle_high_water();
 }
 
 /// Where pages of files are mapped, to be read or run but not written: this program's own, and those of its libraries.

@@ -51,7 +51,7 @@ pub use database::Database;
 pub use error::{Error, Result};
 pub use memory::{
     Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, SetOptions,
-    SetOutcome, Value,
+    SetOutcome, Value, keep_high_water_true, settle_high_water,
 };
 pub use options::Options;
 pub use stats::Stats;

@@ -307,18 +307,28 @@ impl Connection {
         let (mut skipper, start) = self.session.abandon_request(shared);
         self.needed = 1;
         self.complain(shared, replies, TOO_LONG);
-        // The part that was looked at stays behind; the rest of what is kept belongs to the request.
-        if let Input::Kept(kept) = &self.input {
-            let skipped = skipper.skip(&kept.bytes()[start.min(kept.len())..]);
-            self.put_input(pool);
+        let Input::Kept(kept) = &mut self.input else {
             self.input = Input::Refused(skipper);
-            if let Skipped::Invalid(_) = skipped {
+            return &bytes[start.min(bytes.len())..];
+        };
+        // The part that was looked at stays behind. What is kept may hold the request's end, and others after it.
+        let start = start.min(kept.len());
+        match skipper.skip(&kept.bytes()[start..]) {
+            Skipped::All => {
+                self.put_input(pool);
+                self.input = Input::Refused(skipper);
+            }
+            Skipped::Ended { consumed } if start + consumed < kept.len() => {
+                kept.consume(start + consumed);
+                self.held_back = true;
+            }
+            Skipped::Ended { .. } => self.put_input(pool),
+            Skipped::Invalid(error) => {
+                self.complain(shared, replies, &format!("ERR {error}"));
                 self.finish(pool);
             }
-            return bytes;
         }
-        self.input = Input::Refused(skipper);
-        &bytes[start.min(bytes.len())..]
+        bytes
     }
 
     fn complain(&self, shared: &Shared, replies: &mut Replies, text: &str) {

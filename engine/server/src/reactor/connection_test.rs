@@ -192,6 +192,25 @@ fn a_full_store_that_evicts_nothing_still_answers() {
 }
 
 #[test]
+fn a_request_that_is_refused_when_all_of_it_is_kept_takes_none_of_the_next_with_it() {
+    let driver = Driver::with_options(|options| options.policy(plumbkv::Policy::NoEviction), 2 << 20);
+    let database = &driver.shared.database;
+    while database.set(&database.len().to_be_bytes(), &[1; 500]).is_ok() {}
+    // More arguments than any request may have, and no memory for them.
+    while driver.shared.client_memory.take(database, 64).is_ok() {}
+    let many = format!("*100\r\n{}", "$3\r\nDEL\r\n".repeat(100));
+    let ping = "*1\r\n$4\r\nPING\r\n";
+    let wire = format!("{many}{ping}{many}{ping}");
+    let expected = format!("-{TOO_LONG}\r\n+PONG\r\n").repeat(2);
+    for at in 1..wire.len() {
+        let mut talk = Talk::new(&driver);
+        talk.hear(&wire.as_bytes()[..at]);
+        let answer = String::from_utf8(talk.exchange(&wire.as_bytes()[at..], wire.len(), 1 << 20, false));
+        assert_eq!(answer.unwrap(), expected, "cut at {at}");
+    }
+}
+
+#[test]
 fn a_slow_reader_is_not_listened_to() {
     let driver = Driver::new();
     let mut talk = Talk::new(&driver);

@@ -6,6 +6,7 @@
 use plumbkv::Buffer;
 
 use crate::shared::Shared;
+use crate::warm::touched_room;
 
 /// Bytes of one of the pieces that a thread has at hand.
 pub(crate) const PIECE_BYTES: usize = 4096;
@@ -28,13 +29,7 @@ pub(crate) enum Kept {
 
 impl Pool {
     pub(crate) fn new() -> Self {
-        // Written to once, so that they are resident from the start and not a growth later.
-        let touched = |_| {
-            let mut piece = vec![1; PIECE_BYTES];
-            piece.clear();
-            piece
-        };
-        Self { spare: (0..PIECES).map(touched).collect() }
+        Self { spare: (0..PIECES).map(|_| touched_room(PIECE_BYTES)).collect() }
     }
 
     /// Room for at least so many bytes; `None` where there is no memory for them.

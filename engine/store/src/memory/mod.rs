@@ -33,6 +33,7 @@ mod write;
 
 pub use buffer::Buffer;
 pub use expiry::{ExpireCondition, Expiry, Lifetime};
+pub use heap::{keep_high_water_true, settle_high_water};
 pub use policy::Policy;
 pub use read::PREFETCHED_KEYS;
 pub(crate) use store::Store;

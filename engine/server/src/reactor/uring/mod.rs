@@ -43,6 +43,7 @@ use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission};
 use crate::listener::Listener;
 use crate::session::Session;
 use crate::shared::Shared;
+use crate::warm::touched_room;
 use of::Of;
 use peer::{Peer, Receive};
 use ring::GROUP;
@@ -103,7 +104,7 @@ impl Uring {
             touched: Vec::new(),
             ready: Vec::new(),
             completions: VecDeque::with_capacity(1024),
-            scratch: Vec::with_capacity(RECEIVE_BYTES),
+            scratch: touched_room(RECEIVE_BYTES),
             draining: false,
             was_busy: true,
             alarm: None,

@@ -4,6 +4,8 @@ use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap_anonymous, mremap, munmap};
 
+use super::high_water::settle_high_water;
+
 /// Bytes of a page. Where pages are larger, the kernel rounds up, and the count below is too low: checked at start (`page_size`).
 pub(in crate::memory) const PAGE: usize = 4096;
 
@@ -58,6 +60,21 @@ impl Mapping {
         self.len
     }
 
+    /// Gives its pages back and takes as many again, all of them resident. What was in them is gone.
+    pub(super) fn renew(&mut self) {
+        let start = self.start.as_ptr();
+        // SAFETY: the mapping is this one's, and nobody refers to what is in it while it is borrowed mutably.
+        let _ = unsafe { madvise(start.cast(), self.len, Advice::LinuxDontNeed) };
+        // SAFETY: as above. A kernel before 5.14 does not know this advice.
+        if unsafe { madvise(start.cast(), self.len, Advice::LinuxPopulateWrite) }.is_ok() {
+            return;
+        }
+        for offset in (0..self.len).step_by(PAGE) {
+            // SAFETY: inside the mapping.
+            unsafe { self.start.add(offset).write_volatile(1) };
+        }
+    }
+
     /// Gives it up without unmapping it.
     pub(in crate::memory) fn leak(self) -> NonNull<u8> {
         std::mem::ManuallyDrop::new(self).start
@@ -86,6 +103,7 @@ impl Drop for Mapping {
 pub(super) unsafe fn give_back(start: NonNull<u8>, len: usize) {
     // SAFETY: the caller's promise. An error would mean a range that is not mapped.
     let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxDontNeed) };
+    settle_high_water();
 }
 
 /// Makes a leaked mapping longer or shorter, at another address where need be; what it held is still in it, as far as it goes.
@@ -95,6 +113,9 @@ pub(super) unsafe fn give_back(start: NonNull<u8>, len: usize) {
 pub(super) unsafe fn resize(start: NonNull<u8>, before: usize, after: usize) -> Option<NonNull<u8>> {
     // SAFETY: the caller's promise.
     let moved = unsafe { mremap(start.as_ptr().cast(), before, after, MremapFlags::MAYMOVE) };
+    if after < before {
+        settle_high_water();
+    }
     NonNull::new(moved.ok()?.cast())
 }
 
@@ -104,5 +125,6 @@ unsafe fn unmap(start: NonNull<u8>, len: usize) {
     if len > 0 {
         // SAFETY: the caller's promise. An error would mean a range that is not mapped; then there is nothing to free.
         let _ = unsafe { munmap(start.as_ptr().cast(), len) };
+        settle_high_water();
     }
 }

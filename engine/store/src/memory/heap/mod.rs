@@ -5,6 +5,7 @@
 //! - `large`: an entry too long for a segment has pages of its own, in `runs` or a mapping
 //! - `clean`: empties the segment in which the least lives
 //! - `map`: pages from the kernel and back
+//! - `high_water`: what the kernel counts of them is not above what is resident
 //!
 //! Rumble, Kejriwal, Ousterhout: "Log-structured Memory for DRAM-based Storage", FAST 2014, is the idea: an allocator that can move what it has
 //! handed out holds as much at 95 % of its memory as at half of it, whatever sizes come and go, and its price is copying. Size classes
@@ -12,6 +13,7 @@
 
 mod clean;
 mod graves;
+mod high_water;
 mod large;
 mod line;
 mod map;
@@ -28,6 +30,7 @@ use parking_lot::Mutex;
 use clean::Cleaner;
 pub(super) use clean::{Found, Survivors};
 use graves::Graves;
+pub use high_water::{keep_high_water_true, settle_high_water};
 pub(super) use large::is_shared;
 pub(super) use map::{Mapping, PAGE};
 use pool::Pool;
