@@ -16,8 +16,12 @@ use crate::replies::{Mark, Replies};
 use crate::session::{Next, Session};
 use crate::shared::Shared;
 
-/// Bytes received by one system call, and so also the bytes of small requests handled for one connection in a turn.
+/// Bytes received by one system call.
 pub(crate) const RECEIVE_BYTES: usize = 64 << 10;
+
+/// Bytes of small requests that are executed for one connection in a turn: some 250 requests, which take 0.1 ms. Others wait so long for each
+/// connection that sends many.
+const SHARE_BYTES: usize = 8 << 10;
 
 /// A long request is received straight into its own buffer when so many bytes of it are missing.
 const LONG_BYTES: usize = 16 << 10;
@@ -69,7 +73,7 @@ impl Connection {
             pending: Pending::default(),
             closing: false,
             deserted: false,
-            turn_bytes: RECEIVE_BYTES,
+            turn_bytes: SHARE_BYTES,
             counted,
         }
     }
@@ -130,7 +134,7 @@ impl Connection {
 
     /// Lets it execute as many bytes of requests as anybody may in one turn.
     pub(crate) fn begin_turn(&mut self) {
-        self.turn_bytes = RECEIVE_BYTES;
+        self.turn_bytes = SHARE_BYTES;
     }
 
     /// No further request: close once the replies are sent.
@@ -201,12 +205,16 @@ impl Connection {
                 },
                 Input::Nothing if !self.held_back && self.turn_bytes == 0 => self.held_back = true,
                 Input::Nothing if !self.held_back => {
-                    let progress = self.session.advance(shared, bytes, replies, start);
+                    let part = part(bytes.len(), self.needed, self.turn_bytes);
+                    let progress = self.session.advance(shared, &bytes[..part], replies, start);
                     self.conclude(pool, progress.next);
                     self.turn_bytes = self.turn_bytes.saturating_sub(progress.consumed);
+                    let goes_on = part < bytes.len() && matches!(progress.next, Next::Read { .. });
                     bytes = &bytes[progress.consumed..];
                     if progress.next == Next::Refuse {
                         bytes = self.refuse(shared, pool, bytes, replies);
+                    } else if goes_on {
+                        continue;
                     } else if !self.closing && !bytes.is_empty() {
                         bytes = self.keep(shared, pool, bytes, replies)?;
                     }
@@ -240,8 +248,7 @@ impl Connection {
             self.held_back = true;
             return;
         }
-        // Of many requests only a part; of one, all of it.
-        let part = kept.len().min(self.needed.max(RECEIVE_BYTES));
+        let part = part(kept.len(), self.needed, self.turn_bytes);
         let is_part = part < kept.len();
         let progress = self.session.advance(shared, &kept.bytes()[..part], replies, start);
         if progress.consumed == kept.len() {
@@ -288,8 +295,12 @@ impl Connection {
     }
 
     fn make_room(&mut self, shared: &Shared, pool: &mut Pool, len: usize) -> bool {
+        // Where requests are held back many pieces follow each other, and to make room for each of them would copy all that is there.
+        let needed = if self.held_back { usize::MAX } else { self.needed };
         if let Input::Kept(kept) = &mut self.input {
-            return len <= kept.capacity() || pool.grow(shared, kept, grown(len, self.needed));
+            return len <= kept.capacity()
+                || pool.grow(shared, kept, grown(len, needed))
+                || pool.grow(shared, kept, len);
         }
         let Some(kept) = pool.room(shared, len.max(self.needed.min(RECEIVE_BYTES))) else { return false };
         self.input = Input::Kept(kept);
@@ -377,9 +388,20 @@ impl Connection {
     }
 }
 
+/// How many of `len` bytes are looked at: of many requests as many as may be executed in this turn. A request that is longer is read on by as much as
+/// is received at once: who has many arguments would otherwise have a turn for each.
+fn part(len: usize, needed: usize, turn_bytes: usize) -> usize {
+    len.min(if needed > SHARE_BYTES { needed.saturating_add(RECEIVE_BYTES) } else { turn_bytes.max(needed) })
+}
+
 /// How much room a request of `needed` bytes is given that has `len` bytes so far: what a client announces costs memory only as it arrives.
 fn grown(len: usize, needed: usize) -> usize {
-    needed.min(len.saturating_mul(2).max(RECEIVE_BYTES)).max(len)
+    let doubled = len.saturating_mul(2).max(RECEIVE_BYTES);
+    // One that needs but little more has many arguments, and will need more again.
+    if len > RECEIVE_BYTES && needed.saturating_sub(len) < RECEIVE_BYTES {
+        return doubled;
+    }
+    needed.min(doubled).max(len)
 }
 
 #[cfg(test)]

@@ -52,7 +52,8 @@ impl Turn {
         true
     }
 
-    /// Whether the replies should leave now: they are many, or one of them is long.
+    /// Whether the replies must leave before others are made: they are many, or one of them is long. A long one is taken out when it is kept, so
+    /// that marks behind it would not hold any more.
     pub(crate) fn is_full(&self) -> bool {
         self.replies.bytes.len() >= MOST_BYTES || !self.replies.values.is_empty()
     }

@@ -16,6 +16,8 @@ use crate::error::{Error, Result};
 pub struct Buffer {
     store: Arc<Store>,
     start: NonNull<u8>,
+    /// Bytes before what it holds: forgotten, and not yet overwritten.
+    head: usize,
     /// Bytes that hold something.
     len: usize,
     /// Whole pages, at least one.
@@ -35,7 +37,7 @@ impl Buffer {
             store.release(capacity as u64);
             return Err(Error::OutOfMemory);
         };
-        Ok(Self { store: Arc::clone(store), start, len: 0, capacity })
+        Ok(Self { store: Arc::clone(store), start, head: 0, len: 0, capacity })
     }
 
     /// Bytes it can hold, and bytes that are counted for it.
@@ -46,6 +48,7 @@ impl Buffer {
 
     /// The part behind the bytes it holds. What is in it says nothing.
     pub fn spare(&mut self) -> &mut [u8] {
+        self.move_to_start();
         // SAFETY: the pages are this buffer's; memory from the kernel holds some bytes always.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(self.len).as_ptr(), self.capacity - self.len) }
     }
@@ -63,12 +66,21 @@ impl Buffer {
         count
     }
 
-    /// Forgets the first `count` bytes.
+    /// Forgets the first `count` bytes. The others stay where they are until there is something to be added.
     pub fn consume(&mut self, count: usize) {
         let count = count.min(self.len);
-        // SAFETY: both ranges lie in the pages.
-        unsafe { std::ptr::copy(self.start.add(count).as_ptr(), self.start.as_ptr(), self.len - count) };
+        self.head += count;
         self.len -= count;
+    }
+
+    fn move_to_start(&mut self) {
+        if self.head > 0 {
+            // SAFETY: both ranges lie in the pages.
+            unsafe {
+                std::ptr::copy(self.start.add(self.head).as_ptr(), self.start.as_ptr(), self.len);
+            }
+            self.head = 0;
+        }
     }
 
     /// Makes room for `capacity` bytes in all, where it has less. While it is copied both places are counted.
@@ -109,7 +121,7 @@ impl Deref for Buffer {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: so many bytes were written.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+        unsafe { std::slice::from_raw_parts(self.start.add(self.head).as_ptr(), self.len) }
     }
 }
 

@@ -10,6 +10,9 @@ use super::value::{Fetched, Value};
 /// Keys that one call of [`Store::prefetch`] looks at.
 pub const PREFETCHED_KEYS: usize = 16;
 
+/// Keys of one call that are asked for before the first of them is looked at.
+const AT_ONCE: usize = 64;
+
 impl Store {
     pub(crate) fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let location = self.locate(key);
@@ -65,7 +68,7 @@ impl Store {
         f: impl FnOnce(&mut dyn Iterator<Item = Option<Fetched<'_>>>) -> R,
     ) -> R {
         let locations: Vec<Location> = keys.iter().map(|key| self.locate(key)).collect();
-        let mut locked = self.lock_several(locations.iter().map(|location| location.shard).collect());
+        let mut locked = self.lock_several(locations.iter().map(|location| location.shard));
         let found: Vec<Option<usize>> = self.find_many(&mut locked, keys, &locations);
         // Nothing below changes a table, so that places stay valid.
         let locked = &locked;
@@ -101,9 +104,30 @@ impl Store {
 
     /// How many of `keys` are there, all as of one moment; each mention counts.
     pub(crate) fn count_many(&self, keys: &[&[u8]]) -> usize {
-        let locations: Vec<Location> = keys.iter().map(|key| self.locate(key)).collect();
-        let mut locked = self.lock_several(locations.iter().map(|location| location.shard).collect());
-        self.find_many(&mut locked, keys, &locations).into_iter().flatten().count()
+        let mut found = 0;
+        self.visit_many(keys, |shard, location, key| {
+            found += usize::from(self.find_and_touch(shard, location, key).is_some());
+        });
+        found
+    }
+
+    /// Calls `f` with each of `keys` and its shard; all shards are locked until the last. Takes no memory for each key: a million of them
+    /// would wait for that longer than for their entries.
+    pub(super) fn visit_many(&self, keys: &[&[u8]], mut f: impl FnMut(&mut Shard, Location, &[u8])) {
+        let mut locked = self.lock_several(keys.iter().map(|key| self.locate(key).shard));
+        let mut locations = [Location { shard: 0, tag: 0 }; AT_ONCE];
+        for keys in keys.chunks(AT_ONCE) {
+            let locations = &mut locations[..keys.len()];
+            for (location, key) in locations.iter_mut().zip(keys) {
+                *location = self.locate(key);
+            }
+            prefetch_locked(&locked, locations);
+            for (key, location) in keys.iter().zip(&*locations) {
+                if let Some(shard) = locked.shard(location.shard) {
+                    f(shard, *location, key);
+                }
+            }
+        }
     }
 
     /// Where the keys are. Expired entries go first: a removal moves others.
@@ -113,17 +137,12 @@ impl Store {
         keys: &[&[u8]],
         locations: &[Location],
     ) -> Vec<Option<usize>> {
-        // The lines of all keys are on their way before the first is waited for.
-        for fetch in [Table::prefetch, Table::prefetch_entry] {
-            for location in locations {
-                if let Some(shard) = locked.get(location.shard) {
-                    fetch(&shard.table, location.tag);
+        for (keys, locations) in keys.chunks(AT_ONCE).zip(locations.chunks(AT_ONCE)) {
+            prefetch_locked(locked, locations);
+            for (key, location) in keys.iter().zip(locations) {
+                if let Some(shard) = locked.shard(location.shard) {
+                    self.find_and_touch(shard, *location, key);
                 }
-            }
-        }
-        for (key, location) in keys.iter().zip(locations) {
-            if let Some(shard) = locked.shard(location.shard) {
-                self.find_and_touch(shard, *location, key);
             }
         }
         let place = |(key, location): (&&[u8], &Location)| {
@@ -137,5 +156,16 @@ impl Store {
         let mut shard = self.lock(location.shard);
         let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key)?;
         Some(shard.entry_cost(&self.common, at))
+    }
+}
+
+/// Asks for what a look at these places reads: first the places in the tables, then the entries, all of them before one is waited for.
+fn prefetch_locked(locked: &Locked<'_>, locations: &[Location]) {
+    for fetch in [Table::prefetch, Table::prefetch_entry] {
+        for location in locations {
+            if let Some(shard) = locked.get(location.shard) {
+                fetch(&shard.table, location.tag);
+            }
+        }
     }
 }

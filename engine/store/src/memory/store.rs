@@ -201,11 +201,12 @@ impl Store {
 
     /// Locks the shards a call with several keys needs, in ascending order, so that two such calls cannot wait for
     /// each other.
-    pub(super) fn lock_several(&self, mut shards: Vec<usize>) -> Locked<'_> {
+    pub(super) fn lock_several(&self, shards: impl ExactSizeIterator<Item = usize>) -> Locked<'_> {
         // So many keys are in most shards: to lock them all costs less than to sort.
         if shards.len() > 2 * self.shards.len() {
             return Locked::All(self.lock_all());
         }
+        let mut shards: Vec<usize> = shards.collect();
         shards.sort_unstable();
         shards.dedup();
         Locked::Some(shards.into_iter().map(|index| (index, self.lock(index))).collect())

@@ -123,7 +123,7 @@ impl Store {
 
     /// Writes all of `news`, sorted by shard, or nothing: what can fail comes first.
     fn try_set_many(&self, news: &[(usize, New<'_>)]) -> std::result::Result<(), Stop> {
-        let mut locked = self.lock_several(news.iter().map(|(shard, _)| *shard).collect());
+        let mut locked = self.lock_several(news.iter().map(|(shard, _)| *shard));
         let heap = &self.common.heap;
         let lens = news.iter().map(|(_, new)| new.bytes(&self.common));
         let (in_segments, mapped) = lens.fold((0, 0), |(small, large), bytes| match heap.is_large(bytes) {
@@ -199,16 +199,13 @@ impl Store {
 
     /// Removes keys, all at one moment, and returns how many were there.
     pub(crate) fn delete_many(&self, keys: &[&[u8]]) -> usize {
-        let locations: Vec<Location> = keys.iter().map(|key| self.locate(key)).collect();
-        let mut locked = self.lock_several(locations.iter().map(|location| location.shard).collect());
         let mut removed = 0;
-        for (key, location) in keys.iter().zip(&locations) {
-            let Some(shard) = locked.shard(location.shard) else { continue };
+        self.visit_many(keys, |shard, location, key| {
             if let Some(at) = shard.find_live(&self.common, || self.now_ms(), location.tag, key) {
                 shard.remove(&self.common, at);
                 removed += 1;
             }
-        }
+        });
         removed
     }
 
@@ -277,7 +274,7 @@ impl Store {
         (from, source): (&[u8], Location),
         (to, target): (&[u8], Location),
     ) -> std::result::Result<bool, Stop> {
-        let mut locked = self.lock_several(vec![source.shard, target.shard]);
+        let mut locked = self.lock_several([source.shard, target.shard].into_iter());
         let Some(shard) = locked.shard(source.shard) else { return Ok(false) };
         let found = shard.find_live(&self.common, || self.now_ms(), source.tag, from);
         let (Some(at), true) = (found, from != to) else { return Ok(found.is_some()) };

@@ -55,7 +55,7 @@ const MOST_CONNECTIONS: usize = 64;
 const ACCEPTS: usize = 64;
 
 /// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
-const DRAIN_RECEIVES: usize = 128;
+const DRAIN_RECEIVES: usize = 1024;
 
 /// Shorter waits would not be one.
 const LEAST_WAIT: Duration = Duration::from_micros(1);
@@ -76,7 +76,8 @@ pub(crate) struct Epoll {
     alarm: Option<Instant>,
     house: House,
     /// Sockets that are still to be closed.
-    farewell: Farewell,
+    /// Connections that are still to be closed.
+    farewell: Farewell<Box<Peer>>,
     peers: Peers<Peer>,
     /// Bytes just received.
     input: Vec<u8>,
@@ -141,6 +142,8 @@ impl Epoll {
                 // The peer gave up between connecting and being accepted, or a signal came.
                 Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => continue,
                 Err(error) => {
+                    // Those that are over may be what is missing.
+                    self.close(shared, self.farewell.len());
                     let message = io::Error::from(error);
                     tracing::warn!(
                         "cannot accept a connection: {message}; trying again in {} ms (raise `ulimit -n` or \
@@ -256,13 +259,20 @@ impl Epoll {
     }
 
     fn forget(&mut self, shared: &Shared, index: usize) {
-        if let Some(mut peer) = self.peers.remove(index) {
+        if let Some(peer) = self.peers.remove(index) {
             // It is closed a little later, and must not be reported meanwhile.
             let _ = epoll::delete(&self.poll, &peer.socket);
             shared.clients.remove(peer.connection.session().entry().id);
+            self.farewell.add(peer);
+        }
+    }
+
+    /// Closes so many of the connections that are over.
+    fn close(&mut self, shared: &Shared, count: usize) {
+        for _ in 0..count {
+            let Some(mut peer) = self.farewell.next() else { return };
             peer.connection.release(shared, &mut self.turn.pool);
             self.placement.left(self.own);
-            self.farewell.add(peer.socket);
         }
     }
 
@@ -422,7 +432,7 @@ impl Reactor for Epoll {
                 self.serve(shared, index);
             }
             self.deliver(shared);
-            self.farewell.close_some();
+            self.close(shared, self.farewell.share());
             now = Instant::now();
             if stop && drain_until.is_none() {
                 epoll::delete(&self.poll, &self.stop)?;

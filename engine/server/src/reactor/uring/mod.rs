@@ -58,8 +58,8 @@ pub(crate) struct Uring {
     placement: Arc<Placement>,
     patience: Patience,
     house: House,
-    /// Sockets that are still to be closed.
-    farewell: Farewell,
+    /// Connections that are still to be closed.
+    farewell: Farewell<usize>,
     listeners: Vec<Accepting>,
     stop: UnixStream,
     peers: Peers<Peer>,
@@ -143,6 +143,8 @@ impl Uring {
             -result,
             libc::ECONNABORTED | libc::EINTR | libc::EPROTO | libc::EAGAIN | libc::ECANCELED
         ) {
+            // Those that are over may be what is missing.
+            self.close(shared, self.farewell.len());
             let message = io::Error::from_raw_os_error(-result);
             let wait = TICK.as_millis();
             let advice = "raise `ulimit -n` or lower --maxclients";
@@ -260,9 +262,7 @@ impl Uring {
             self.ring.buffers.give_back(buffer);
         }
         self.touch(slot);
-        if self.turn.add(slot, start) && self.turn.is_full() {
-            self.deliver(shared)?;
-        }
+        self.turn.add(slot, start);
         Ok(())
     }
 
@@ -278,7 +278,7 @@ impl Uring {
 
     /// Executes what was held back.
     fn resume(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
-        if self.has_earlier_replies(slot) {
+        if self.turn.is_full() || self.has_earlier_replies(slot) {
             self.deliver(shared)?;
         }
         let start = self.turn.replies.mark();
@@ -290,9 +290,7 @@ impl Uring {
             peer.connection.resume(shared, &mut self.turn.pool, &mut self.turn.replies);
         }
         self.touch(slot);
-        if self.turn.add(slot, start) && self.turn.is_full() {
-            self.deliver(shared)?;
-        }
+        self.turn.add(slot, start);
         Ok(())
     }
 
@@ -301,6 +299,9 @@ impl Uring {
         let draining = self.draining;
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
         peer.touched = false;
+        if peer.leaving {
+            return Ok(());
+        }
         peer.ending |= peer.connection.is_finished();
         if peer.ending {
             return self.end(shared, slot);
@@ -327,12 +328,14 @@ impl Uring {
 
     /// Ends a conversation: at once where the kernel has nothing more to do with it, else when it says so.
     fn end(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
-        let Some(peer) = self.peers.get(slot) else { return Ok(()) };
+        let Some(peer) = self.peers.get(slot).filter(|peer| !peer.leaving) else { return Ok(()) };
         if peer.is_quiet() {
             if !peer.connection.is_deserted() {
                 hang_up(&peer.socket, &mut self.scratch);
             }
-            self.forget(shared, slot);
+            peer.leaving = true;
+            shared.clients.remove(peer.connection.session().entry().id);
+            self.farewell.add(slot);
         } else if peer.awaits_room {
             // The socket is broken or the client is to go: what the kernel was asked for completes, and comes back here.
             let _ = shutdown(&peer.socket, Shutdown::Both);
@@ -344,15 +347,16 @@ impl Uring {
         Ok(())
     }
 
-    fn forget(&mut self, shared: &Shared, slot: usize) {
-        if let Some(mut peer) = self.peers.remove(slot) {
+    /// Closes so many of the connections that are over.
+    fn close(&mut self, shared: &Shared, count: usize) {
+        for _ in 0..count {
+            let Some(slot) = self.farewell.next() else { return };
+            let Some(mut peer) = self.peers.remove(slot) else { continue };
             if peer.kept.is_some() {
                 self.ring.drop_file(slot);
             }
-            shared.clients.remove(peer.connection.session().entry().id);
             peer.connection.release(shared, &mut self.turn.pool);
             self.placement.left(self.own);
-            self.farewell.add(peer.socket);
         }
     }
 
@@ -410,7 +414,10 @@ impl Reactor for Uring {
             self.gather(shared);
             let mut stop = false;
             let mut ahead = 0usize;
-            while let Some(completion) = self.completions.pop_front() {
+            // Many replies leave before more are made; what has completed besides waits for the next turn.
+            while !self.turn.is_full()
+                && let Some(completion) = self.completions.pop_front()
+            {
                 if ahead == 0 {
                     ahead = self.look_ahead(shared, &completion);
                 }
@@ -440,7 +447,7 @@ impl Reactor for Uring {
             if self.touched.is_empty() {
                 self.touched = touched;
             }
-            self.farewell.close_some();
+            self.close(shared, self.farewell.share());
             now = Instant::now();
             if stop && drain_until.is_none() {
                 drain_until = Some(now + DRAIN_LIMIT);

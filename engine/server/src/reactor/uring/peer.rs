@@ -22,6 +22,8 @@ pub(super) struct Peer {
     pub(super) touched: bool,
     /// The socket is of no more use, or the conversation is over.
     pub(super) ending: bool,
+    /// It is over, and will be closed.
+    pub(super) leaving: bool,
 }
 
 /// A receive that stays armed completes again and again, until it says that it has ended.
@@ -44,6 +46,7 @@ impl Peer {
             awaits_room: false,
             touched: false,
             ending: false,
+            leaving: false,
         }
     }
 
