@@ -92,6 +92,7 @@ impl Talk<'_> {
         let mut replies = Vec::new();
         loop {
             let mut output = Replies::new();
+            self.session.begin_turn();
             let progress =
                 self.session.advance(self.shared, &self.pending, &mut output, Mark { bytes: 0, values: 0 });
             self.pending.drain(..progress.consumed);

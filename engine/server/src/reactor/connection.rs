@@ -16,12 +16,8 @@ use crate::replies::{Mark, Replies};
 use crate::session::{Next, Session};
 use crate::shared::Shared;
 
-/// Bytes received by one system call.
+/// Bytes received by one system call, and so also the bytes of small requests handled for one connection in a turn.
 pub(crate) const RECEIVE_BYTES: usize = 64 << 10;
-
-/// Bytes of small requests that are executed for one connection in a turn: some 250 requests, which take 0.1 ms. Others wait so long for each
-/// connection that sends many.
-const SHARE_BYTES: usize = 8 << 10;
 
 /// A long request is received straight into its own buffer when so many bytes of it are missing.
 const LONG_BYTES: usize = 16 << 10;
@@ -73,7 +69,7 @@ impl Connection {
             pending: Pending::default(),
             closing: false,
             deserted: false,
-            turn_bytes: SHARE_BYTES,
+            turn_bytes: RECEIVE_BYTES,
             counted,
         }
     }
@@ -132,9 +128,10 @@ impl Connection {
         self.deserted
     }
 
-    /// Lets it execute as many bytes of requests as anybody may in one turn.
+    /// Lets it execute as many requests as anybody may in one turn.
     pub(crate) fn begin_turn(&mut self) {
-        self.turn_bytes = SHARE_BYTES;
+        self.session.begin_turn();
+        self.turn_bytes = RECEIVE_BYTES;
     }
 
     /// No further request: close once the replies are sent.
@@ -205,16 +202,12 @@ impl Connection {
                 },
                 Input::Nothing if !self.held_back && self.turn_bytes == 0 => self.held_back = true,
                 Input::Nothing if !self.held_back => {
-                    let part = part(bytes.len(), self.needed, self.turn_bytes);
-                    let progress = self.session.advance(shared, &bytes[..part], replies, start);
+                    let progress = self.session.advance(shared, bytes, replies, start);
                     self.conclude(pool, progress.next);
                     self.turn_bytes = self.turn_bytes.saturating_sub(progress.consumed);
-                    let goes_on = part < bytes.len() && matches!(progress.next, Next::Read { .. });
                     bytes = &bytes[progress.consumed..];
                     if progress.next == Next::Refuse {
                         bytes = self.refuse(shared, pool, bytes, replies);
-                    } else if goes_on {
-                        continue;
                     } else if !self.closing && !bytes.is_empty() {
                         bytes = self.keep(shared, pool, bytes, replies)?;
                     }
@@ -248,7 +241,7 @@ impl Connection {
             self.held_back = true;
             return;
         }
-        let part = part(kept.len(), self.needed, self.turn_bytes);
+        let part = part(kept.len(), self.needed);
         let is_part = part < kept.len();
         let progress = self.session.advance(shared, &kept.bytes()[..part], replies, start);
         if progress.consumed == kept.len() {
@@ -388,10 +381,10 @@ impl Connection {
     }
 }
 
-/// How many of `len` bytes are looked at: of many requests as many as may be executed in this turn. A request that is longer is read on by as much as
-/// is received at once: who has many arguments would otherwise have a turn for each.
-fn part(len: usize, needed: usize, turn_bytes: usize) -> usize {
-    len.min(if needed > SHARE_BYTES { needed.saturating_add(RECEIVE_BYTES) } else { turn_bytes.max(needed) })
+/// How many of `len` bytes are looked at: of many requests a part, of one all of it. A request that is longer than that part is read on by as much
+/// again: one of many arguments would otherwise have a turn for each.
+fn part(len: usize, needed: usize) -> usize {
+    len.min(if needed > RECEIVE_BYTES { needed.saturating_add(RECEIVE_BYTES) } else { RECEIVE_BYTES })
 }
 
 /// How much room a request of `needed` bytes is given that has `len` bytes so far: what a client announces costs memory only as it arrives.

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use super::*;
 use crate::reactor::pending::send_replies;
+use crate::session::TURN_REQUESTS;
 use crate::session::test_support::Driver;
 
 /// A connection, its socket, and the client's end of that.
@@ -171,13 +172,13 @@ fn what_follows_a_refused_request_at_the_end_of_a_turn_is_executed_in_the_next()
     let driver = Driver::with_options(|options| options, 2 << 20);
     let mut talk = Talk::new(&driver);
     let ping = b"*1\r\n$4\r\nPING\r\n";
-    let pings = SHARE_BYTES / ping.len();
+    let pings = TURN_REQUESTS - 1;
     let head = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1500000\r\n";
     talk.hear(&[&ping.repeat(pings), &head[..]].concat());
     talk.hear(&[b'v'; 1_500_000]);
-    talk.hear(&[b"\r\n", &ping[..]].concat());
+    talk.hear(&[b"\r\n", &ping[..], &ping[..]].concat());
     let answer = talk.exchange(&[], 1, 1 << 20, false);
-    let expected = format!("{}-{TOO_LONG}\r\n+PONG\r\n", "+PONG\r\n".repeat(pings));
+    let expected = format!("{}-{TOO_LONG}\r\n+PONG\r\n+PONG\r\n", "+PONG\r\n".repeat(pings));
     assert!(answer == expected.as_bytes(), "{}", String::from_utf8_lossy(&answer[answer.len() - 150..]));
 }
 
@@ -255,7 +256,7 @@ fn a_turn_executes_no_more_than_its_share_and_the_rest_is_not_lost() {
     talk.connection.desert(&mut talk.pool);
     let (mut turns, mut answer) = (1usize, vec![0; 1 << 20]);
     let mut taken = talk.client.read(&mut answer).unwrap();
-    assert!(taken <= (SHARE_BYTES / request.len() + 400) * 7, "{taken} bytes of replies in one turn");
+    assert_eq!(taken, TURN_REQUESTS * 7);
     while talk.connection.can_resume(&driver.shared) {
         let Talk { connection, pool, replies, .. } = &mut talk;
         connection.begin_turn();
@@ -265,7 +266,7 @@ fn a_turn_executes_no_more_than_its_share_and_the_rest_is_not_lost() {
         turns += 1;
     }
     assert_eq!(taken, 30_000 * 7);
-    assert!(turns.abs_diff(bytes.len() / SHARE_BYTES) < 3, "{turns} turns");
+    assert_eq!(turns, 30_000usize.div_ceil(TURN_REQUESTS));
     assert!(talk.connection.is_finished());
     assert_eq!(talk.reserved(), 0);
 }
@@ -276,7 +277,7 @@ fn a_request_of_many_words_that_waits_is_read_in_few_turns() {
     let mut talk = Talk::new(&driver);
     let many = format!("*100001\r\n$6\r\nEXISTS\r\n{}", "$1\r\nk\r\n".repeat(100_000));
     // Held back behind others, all of it is there when its turn comes.
-    talk.hear(&[&b"ping\r\n".repeat(SHARE_BYTES / 6 + 1)[..], many.as_bytes()].concat());
+    talk.hear(&[&b"ping\r\n".repeat(TURN_REQUESTS + 1)[..], many.as_bytes()].concat());
     let mut turns = 0;
     while talk.connection.can_resume(&driver.shared) {
         let Talk { connection, pool, replies, .. } = &mut talk;

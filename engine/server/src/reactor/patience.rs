@@ -6,11 +6,12 @@
 
 use std::time::{Duration, Instant};
 
-/// How often the CPU may be taken away between two ticks.
-const MOST_PREEMPTIONS: i64 = 3;
+/// How often the CPU may be taken away between two ticks. Who needs it as well takes it at the end of each of our slices, some thirty times;
+/// what the kernel has to do now and then takes it a few times.
+const MOST_PREEMPTIONS: i64 = 10;
 
-/// Ticks without polling after that.
-const PAUSE_TICKS: u32 = 50;
+/// Ticks without polling after that: a second.
+const PAUSE_TICKS: u32 = 10;
 
 pub(crate) struct Patience {
     /// How long to ask; zero never does.

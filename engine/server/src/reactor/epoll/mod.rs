@@ -55,7 +55,7 @@ const MOST_CONNECTIONS: usize = 64;
 const ACCEPTS: usize = 64;
 
 /// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
-const DRAIN_RECEIVES: usize = 1024;
+const DRAIN_RECEIVES: usize = 4096;
 
 /// Shorter waits would not be one.
 const LEAST_WAIT: Duration = Duration::from_micros(1);

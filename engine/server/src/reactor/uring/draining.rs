@@ -11,7 +11,7 @@ use crate::reactor::turn::Turn;
 use crate::shared::Shared;
 
 /// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
-const DRAIN_RECEIVES: usize = 1024;
+const DRAIN_RECEIVES: usize = 4096;
 
 impl Uring {
     /// Stops accepting, executes what clients have sent so far, and lets no further request in.
