@@ -22,6 +22,9 @@ pub(crate) const RECEIVE_BYTES: usize = 64 << 10;
 /// A long request is received straight into its own buffer when so many bytes of it are missing.
 const LONG_BYTES: usize = 16 << 10;
 
+/// Requests that wait have room for as many again, but for no more than one part in so many of the cap.
+const SPARE_PARTS: u64 = 64;
+
 /// What a client is told whose request is longer than the memory that is left for it.
 const TOO_LONG: &str =
     "OOM the request does not fit under the memory cap (maxmemory), and nothing can be evicted for it";
@@ -288,12 +291,12 @@ impl Connection {
     }
 
     fn make_room(&mut self, shared: &Shared, pool: &mut Pool, len: usize) -> bool {
-        // Where requests are held back many pieces follow each other, and to make room for each of them would copy all that is there.
-        let needed = if self.held_back { usize::MAX } else { self.needed };
         if let Input::Kept(kept) = &mut self.input {
-            return len <= kept.capacity()
-                || pool.grow(shared, kept, grown(len, needed))
-                || pool.grow(shared, kept, len);
+            // Where requests are held back many pieces follow each other, and to make room for each of them would copy all that is there; but
+            // what stays empty is no large part of a small store.
+            let spare = usize::try_from(shared.database.cap() / SPARE_PARTS).unwrap_or(usize::MAX).min(len);
+            let wanted = if self.held_back { len.saturating_add(spare) } else { grown(len, self.needed) };
+            return len <= kept.capacity() || pool.grow(shared, kept, wanted) || pool.grow(shared, kept, len);
         }
         let Some(kept) = pool.room(shared, len.max(self.needed.min(RECEIVE_BYTES))) else { return false };
         self.input = Input::Kept(kept);
