@@ -64,6 +64,11 @@ impl Placement {
         None
     }
 
+    /// I/O threads in all.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
     /// What has arrived for thread `own`.
     pub(crate) fn arrivals(&self, own: usize) -> Vec<Arrival> {
         let Some(thread) = self.threads.get(own) else { return Vec::new() };

@@ -25,6 +25,7 @@ use rustix::time::{
 use plumbkv::PREFETCHED_KEYS;
 
 use super::connection::{Connection, RECEIVE_BYTES};
+use super::courtesy::Courtesy;
 use super::farewell::Farewell;
 use super::house::House;
 use super::patience::Patience;
@@ -71,11 +72,11 @@ pub(crate) struct Epoll {
     listeners: Vec<Listener>,
     stop: UnixStream,
     patience: Patience,
+    courtesy: Courtesy,
     /// Reports when something is due.
     timer: OwnedFd,
     alarm: Option<Instant>,
     house: House,
-    /// Sockets that are still to be closed.
     /// Connections that are still to be closed.
     farewell: Farewell<Box<Peer>>,
     peers: Peers<Peer>,
@@ -96,6 +97,7 @@ impl Epoll {
     /// Registers the listeners and the stop signal.
     pub(crate) fn new(share: Share) -> io::Result<Self> {
         let Share { own, placement, listeners, stop, busy_poll } = share;
+        let courtesy = Courtesy::new(placement.threads());
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (index, listener) in listeners.iter().enumerate() {
             epoll::add(
@@ -117,6 +119,7 @@ impl Epoll {
             listeners,
             stop,
             patience: Patience::new(busy_poll),
+            courtesy,
             timer,
             alarm: None,
             house: House::new(own),
@@ -290,8 +293,9 @@ impl Epoll {
         }
     }
 
-    fn tick(&mut self, shared: &Shared) {
+    fn tick(&mut self, shared: &Shared, now: Instant) {
         self.patience.tick();
+        self.courtesy.tick(now);
         if self.accept_paused {
             self.accept_paused = false;
             self.watch_listeners(EventFlags::IN);
@@ -441,7 +445,7 @@ impl Reactor for Epoll {
             }
             self.house.keep(shared, now);
             if now >= next_tick {
-                self.tick(shared);
+                self.tick(shared, now);
                 next_tick = now + TICK;
             }
             if let Some(end) = drain_until {

@@ -32,6 +32,7 @@ use rustix::net::{SendFlags, Shutdown, getpeername, send, shutdown};
 pub(crate) use ring::Ring;
 
 use super::connection::{Connection, RECEIVE_BYTES};
+use super::courtesy::Courtesy;
 use super::farewell::Farewell;
 use super::house::House;
 use super::patience::Patience;
@@ -57,6 +58,7 @@ pub(crate) struct Uring {
     own: usize,
     placement: Arc<Placement>,
     patience: Patience,
+    courtesy: Courtesy,
     house: House,
     /// Connections that are still to be closed.
     farewell: Farewell<usize>,
@@ -88,6 +90,7 @@ struct Accepting {
 impl Uring {
     pub(crate) fn new(ring: Ring, share: Share) -> Self {
         let Share { own, placement, listeners, stop, busy_poll } = share;
+        let courtesy = Courtesy::new(placement.threads());
         let listeners =
             listeners.into_iter().map(|listener| Accepting { listener, is_armed: false }).collect();
         Self {
@@ -95,6 +98,7 @@ impl Uring {
             own,
             placement,
             patience: Patience::new(busy_poll),
+            courtesy,
             house: House::new(own),
             farewell: Farewell::default(),
             listeners,
@@ -360,8 +364,9 @@ impl Uring {
         }
     }
 
-    fn tick(&mut self, shared: &Shared) -> io::Result<()> {
+    fn tick(&mut self, shared: &Shared, now: Instant) -> io::Result<()> {
         self.patience.tick();
+        self.courtesy.tick(now);
         if !self.draining {
             self.arm_accepts()?;
         }
@@ -455,7 +460,7 @@ impl Reactor for Uring {
             }
             self.house.keep(shared, now);
             if now >= next_tick {
-                self.tick(shared)?;
+                self.tick(shared, now)?;
                 next_tick = now + TICK;
             }
             if let Some(end) = drain_until {
