@@ -4,7 +4,8 @@
 //!
 //! - [`admission`]: who may connect at all; [`placement`]: which thread serves them; [`peers`]: who is there
 //! - [`connection`]: what one of them holds, and when it reads, executes, sends and ends; [`pending`] and [`pool`]: where its bytes wait
-//! - [`turn`]: the replies between two waits; [`patience`]: how a thread without work waits, [`courtesy`]: whom it wakes beside; [`farewell`]: when sockets are closed
+//! - [`turn`]: the replies between two waits; [`farewell`]: when sockets are closed
+//! - [`patience`]: how a thread without work waits; [`courtesy`]: whether it takes the CPU from others when it wakes
 //! - [`house`]: what is due now and then, whoever is connected
 
 pub(crate) mod admission;
