@@ -23,6 +23,7 @@ fn catalogue() -> Vec<Scenario> {
         ("memory-per-key", include_str!("../../scenarios/memory-per-key.toml")),
         ("expiry", include_str!("../../scenarios/expiry.toml")),
         ("wire-same-rate", include_str!("../../scenarios/wire-same-rate.toml")),
+        ("wire-same-rate-tail", include_str!("../../scenarios/wire-same-rate-tail.toml")),
         ("memory-cap-hostile", include_str!("../../scenarios/memory-cap-hostile.toml")),
         ("wire-tail", include_str!("../../scenarios/wire-tail.toml")),
     ]
@@ -155,6 +156,7 @@ fn the_profiles_keep_their_promise_of_time() {
     );
     let cache = [
         "wire-same-rate",
+        "wire-same-rate-tail",
         "wire-single",
         "wire-pipeline",
         "memory-per-key",
