@@ -54,6 +54,8 @@ pub struct Definition {
     pub since: String,
     /// The command whose run decides it.
     pub measure: String,
+    /// Shown beside the figures where it fails: where the time goes, and what is to be done next.
+    pub remark: Option<String>,
 }
 
 /// What is taken from a figure: another one, or another ratio.

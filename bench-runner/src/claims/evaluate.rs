@@ -60,6 +60,7 @@ pub fn evaluate(definition: &Definition, candidates: &[Candidate]) -> Claim {
         said_in: definition.said_in.clone(),
         since: definition.since.clone(),
         measure: definition.measure.clone(),
+        remark: definition.remark.clone().filter(|_| verdict == ClaimVerdict::Fails),
         verdict,
         reason,
         machines,

@@ -56,6 +56,16 @@ fn cells_pair_where_they_differ_in_nothing_but_what_is_named() {
 }
 
 #[test]
+fn a_remark_stands_beside_a_failure_only() {
+    let (run, record) = record("wire-single");
+    for (bound, remark) in [("1000.0", None), ("0.001", Some("The kernel's part."))] {
+        let text = AGAINST_REDIS.replace("bound = 1000.0", &format!("bound = {bound}"));
+        let text = format!("remark = \"The kernel's part.\"\n{text}");
+        assert_eq!(evaluated(&definition(&text), &run, &record).remark.as_deref(), remark);
+    }
+}
+
+#[test]
 fn a_claim_over_many_cells_fails_by_one_and_is_open_by_one() {
     let (run, mut record) = record("wire-single");
     let wide = AGAINST_REDIS.replace("at = { operation = \"set\", value_bytes = 64 }\n", "");

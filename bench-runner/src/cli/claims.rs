@@ -243,6 +243,9 @@ fn shown(all: &[Claim], format: Format) -> String {
         if claim.verdict == ClaimVerdict::NotMeasured {
             let _ = writeln!(text, "  To measure it: {}", escaped(&claim.measure));
         }
+        if let Some(remark) = &claim.remark {
+            let _ = writeln!(text, "  {}", escaped(remark));
+        }
     }
     let count = |verdict| all.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(

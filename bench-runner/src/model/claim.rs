@@ -96,6 +96,10 @@ pub struct Claim {
     pub since: String,
     /// The command whose run decides it.
     pub measure: String,
+    /// What is known of why it fails, and the next step. Absent: it does not fail, or nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub remark: Option<String>,
     /// `fails` where it fails on any machine, else `holds` where it holds on one, else `not_measured`.
     pub verdict: ClaimVerdict,
     /// One sentence: why.

@@ -11,7 +11,7 @@ use bench_runner::scenario::Protocol;
 use bench_runner::target::{Catalogue, Setup};
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, RequestParser, Version};
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -167,25 +167,30 @@ fn redis_is_missing() -> bool {
 #[test]
 fn a_connection_per_request_is_measured_over_http() {
     let lab = lab(committed());
+    let get = |name: &str| WirePhase {
+        cell: CellKey { axes: Axes { value_bytes: Some(240), ..Axes::default() }, ..cell(name) },
+        value_bytes: 240,
+        keys: 300,
+        protocol: Some(Protocol::Http),
+        ..phase(name, &[(Operation::Get, 1)])
+    };
     for target in ["floor-http", "nginx"] {
         if target == "nginx" && is_missing("nginx") {
             continue;
         }
-        let get = |name: &str| WirePhase {
-            cell: CellKey { axes: Axes { value_bytes: Some(240), ..Axes::default() }, ..cell(name) },
-            value_bytes: 240,
-            keys: 300,
-            protocol: Some(Protocol::Http),
-            ..phase(name, &[(Operation::Get, 1)])
-        };
         let new = WirePhase { new_connections: true, min_operations: 2_000, ..get("new") };
         let trials = run(&lab, &step(target, Work::Wire { phases: vec![get("kept"), new] }));
         for trial in trials.values() {
             assert_figures(trial);
             assert_eq!(trial.facts["status_counts"]["200"], trial.counts.operations);
         }
-        let cost = |name: &str| value(&trials[name], "server_cpu_ns_per_op", None);
-        assert!(cost("new") > cost("kept") * 1.5, "{target}: {} and {}", cost("new"), cost("kept"));
+    }
+    let once = Lab::new(own_target("once"), setup(), Arc::new(AtomicBool::new(false)));
+    // A server that refuses the second request of a connection sees whether they are what they are called.
+    for (new_connections, expected) in [(true, Status::Ok), (false, Status::Invalid)] {
+        let get = WirePhase { new_connections, ..get("get") };
+        let trials = run(&once, &step("own", Work::Wire { phases: vec![get] }));
+        assert_eq!(trials["get"].status, expected, "{:?}", trials["get"].reason);
     }
     // The label says that connections are new: no protocol may quietly keep them.
     let resp = WirePhase { new_connections: true, ..phase("resp", &[(Operation::Get, 1)]) };
@@ -232,14 +237,16 @@ fn starts_are_timed_and_nothing_is_left_behind() {
 
 /// A catalogue whose only target is one of this program's own roles below.
 fn own_target(role: &str) -> Catalogue {
+    let (kind, protocol) = if role == "once" { ("floor", "http") } else { ("rival", "resp") };
     let program = std::env::current_exe().unwrap();
     let text = format!(
         r#"
         [target.own]
         title = "own"
-        role = "rival"
+        role = "{kind}"
         transport = "socket"
         durability = "volatile"
+        protocol = "{protocol}"
         binary = "{}"
         args = ["own_server", "--exact", "--nocapture", "--test-threads", "1", "{role}", "{{port}}"]
         version = {{ args = [], after = "" }}
@@ -325,7 +332,29 @@ fn own_server() {
     let store = Arc::new(Mutex::new(HashMap::new()));
     for stream in listener.incoming() {
         let store = Arc::clone(&store);
-        std::thread::spawn(move || serve(stream.unwrap(), role, &store));
+        std::thread::spawn(move || match role {
+            "once" => serve_once(stream.unwrap()),
+            _ => serve(stream.unwrap(), role, &store),
+        });
+    }
+}
+
+/// HTTP for one request per connection: the next one on it is an error. That it keeps connections is all it says.
+fn serve_once(stream: TcpStream) {
+    let mut answers = &stream;
+    let mut closes = false;
+    let mut earlier = 0;
+    for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+        closes |= line == "Connection: close";
+        if !line.is_empty() {
+            continue;
+        }
+        let status = if earlier == 0 { "200 OK" } else { "500 Internal Server Error" };
+        earlier += 1;
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: 240\r\n\r\n");
+        if answers.write_all(&[head.as_bytes(), &[b'x'; 240]].concat()).is_err() || closes {
+            return;
+        }
     }
 }
 

@@ -515,6 +515,10 @@ export type Claim = {
    */
   measure: string,
   /**
+   * What is known of why it fails, and the next step. Absent: it does not fail, or nothing is known.
+   */
+  remark?: string,
+  /**
    * `fails` where it fails on any machine, else `holds` where it holds on one, else `not_measured`.
    */
   verdict: ClaimVerdict,

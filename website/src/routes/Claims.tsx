@@ -98,6 +98,7 @@ function One({claim, evidence}: {claim: Claim; evidence: Record<string, string>}
         {claim.or ? `, or ${claim.comparison === '<=' ? 'at most' : 'at least'} ${claim.or.bound}× that of ${claim.or.denominator.target}` : ''};{' '}
         {claim.every_trial ? 'every trial must meet it' : `the far end of the interval may miss it by ${fixed(claim.slack_percent, 0)} ${claim.minus ? 'points' : '%'}`}. Judged from version {claim.since} on. Said in {claim.said_in.join(', ')}.
       </p>
+      {claim.remark ? <p>{claim.remark}</p> : null}
       {/* On one machine the reason above is that machine's, and a paragraph without evidence would repeat it. */}
       {claim.machines.filter((machine) => claim.machines.length > 1 || machine.evidence.length > 0).map((machine) => (
         <Machine key={machine.machine_key} claim={claim} machine={machine} evidence={evidence} />
