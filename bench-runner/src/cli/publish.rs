@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bench-runner publish latest --version 0.1.0\n\n\
     Copies the run to results/<version>/<machine>/<run>/ with the version rewritten, and enters it in results/index.json. \
-    What is published already is never changed. A run of more than 3 MiB is published in parts.")]
+    What is published already is never changed. A run of more than 5 MiB is published in parts.")]
 pub(super) struct Args {
     /// Id of a local run, the beginning of one, or 'latest'
     run: String,

@@ -4,8 +4,9 @@ use super::{canonical, histograms};
 use crate::model::{Run, ScenarioRecord, Status};
 use anyhow::ensure;
 
-/// Largest run that is committed, bytes of all its files.
-pub const COMMITTED_LIMIT_BYTES: usize = 3 * 1024 * 1024;
+/// Largest run that is committed, bytes of all its files. The 128 cells of
+/// `wire-same-rate`, of nine trials each, take 4.5 MB without their histograms; git stores a tenth of it.
+pub const COMMITTED_LIMIT_BYTES: usize = 5 * 1024 * 1024;
 
 /// Brings a run under `limit` bytes: first each cell's histograms are merged into one per operation, then the
 /// one-second windows go. Each step is written into the run's notes. Figures are never touched.
