@@ -63,4 +63,45 @@ pub enum Error {
         /// What is wrong with it and what would be right.
         reason: String,
     },
+    /// The system refused an operation on a file.
+    #[error("{path}: cannot {call}: {message}")]
+    Io {
+        /// The file or directory.
+        path: String,
+        /// What was to be done with it.
+        call: &'static str,
+        /// The kind of the system's error.
+        kind: std::io::ErrorKind,
+        /// The system's words.
+        message: String,
+    },
+    /// Another process has the directory open.
+    #[error("{path} is in use by another process; a store has one process at a time: end that one, or ask it")]
+    InUse {
+        /// The directory.
+        path: String,
+    },
+    /// The store is being closed.
+    #[error("the store is being closed")]
+    Closed,
+    /// A file does not hold what was written to it.
+    #[error("{path}: at byte {offset}: {reason}; run `plumbkv check` for the extent, `plumbkv repair` to save the rest")]
+    Corrupt {
+        /// The file.
+        path: String,
+        /// Where in it, in bytes from its beginning.
+        offset: u64,
+        /// What is wrong.
+        reason: &'static str,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(path: &std::path::Path, call: &'static str, error: &std::io::Error) -> Self {
+        Self::Io { path: path.display().to_string(), call, kind: error.kind(), message: error.to_string() }
+    }
+
+    pub(crate) fn corrupt(path: &std::path::Path, offset: u64, reason: &'static str) -> Self {
+        Self::Corrupt { path: path.display().to_string(), offset, reason }
+    }
 }

@@ -41,6 +41,7 @@ mod bytes;
 mod clock;
 mod database;
 mod error;
+mod lsm;
 mod memory;
 mod options;
 mod stats;

@@ -1,0 +1,126 @@
+//! Which tables are merged next? A function of nothing but the tables there are and the targets.
+//!
+//! Sizes of levels hang from the largest: each level may be a tenth of the next one, and levels whose tenth would be below `base_bytes` are passed over. So nine tenths of
+//! the data lie in the last level whatever the size of the store, which bounds what superseded versions take on disk to about a ninth. (RocksDB has the same under the name
+//! of dynamic level targets: <https://rocksdb.org/blog/2015/07/23/dynamic-level.html>.)
+
+use crate::lsm::manifest::{LEVELS, TableFacts, Version};
+
+/// When is a level too large?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Targets {
+    /// Tables of level 0 from which on they are merged.
+    pub(crate) level0_tables: usize,
+    /// The least that the first level below 0 may hold.
+    pub(crate) base_bytes: u64,
+    /// How much more each level may hold than the one above.
+    pub(crate) multiplier: u64,
+}
+
+/// What is to be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) level: usize,
+    /// Numbers of tables of that level.
+    pub(crate) upper: Vec<u64>,
+    pub(crate) target: usize,
+    /// Numbers of the tables of the target level that overlap them.
+    pub(crate) lower: Vec<u64>,
+}
+
+impl Choice {
+    /// Nothing to merge with: the table can be handed down as it is.
+    pub(crate) fn is_move(&self) -> bool {
+        self.upper.len() == 1 && self.lower.is_empty()
+    }
+}
+
+/// What each level may hold, and the first one that is used below 0.
+pub(crate) fn allowed(version: &Version, targets: &Targets) -> ([u64; LEVELS], usize) {
+    let mut allowed = [u64::MAX; LEVELS];
+    let last = (1..LEVELS).rev().find(|level| !version.levels[*level].is_empty()).unwrap_or(LEVELS - 1);
+    let mut bytes = version.bytes(last).max(targets.base_bytes);
+    let mut base = last;
+    for level in (1..=last).rev() {
+        allowed[level] = bytes;
+        base = level;
+        if bytes / targets.multiplier < targets.base_bytes {
+            break;
+        }
+        bytes /= targets.multiplier;
+    }
+    // The last level has no bound but its own size; where it could have one more below it, it may grow into that.
+    if last < LEVELS - 1 {
+        allowed[last] = allowed[last].max(targets.base_bytes * targets.multiplier.pow(last as u32));
+    } else {
+        allowed[last] = u64::MAX;
+    }
+    (allowed, base)
+}
+
+/// What is most in need of being merged, if anything is.
+pub(crate) fn pick(version: &Version, targets: &Targets) -> Option<Choice> {
+    let (allowed, base) = allowed(version, targets);
+    let level0 = version.levels[0].len() as f64 / targets.level0_tables as f64;
+    let mut worst = (level0, 0);
+    for (level, allowed) in allowed.iter().enumerate().take(LEVELS - 1).skip(1) {
+        // Levels above the first that is used hold what an earlier, smaller store left there.
+        let bytes = version.bytes(level) as f64;
+        let score = if level < base && bytes > 0.0 { 1.0 + bytes / targets.base_bytes as f64 } else { bytes / *allowed as f64 };
+        if score > worst.0 && (score > 1.0) {
+            worst = (score, level);
+        }
+    }
+    match worst {
+        (score, 0) if score >= 1.0 => Some(level0_choice(version, base)),
+        (score, level) if score > 1.0 => Some(level_choice(version, level, (level + 1).max(base))),
+        _ => None,
+    }
+}
+
+/// All of level 0: its tables overlap.
+fn level0_choice(version: &Version, base: usize) -> Choice {
+    let tables = version.levels[0].iter().map(|table| &*table.facts);
+    let first = tables.clone().map(|table| &table.first_key).min();
+    let last = tables.clone().map(|table| &table.last_key).max();
+    // Levels above the target that hold anything in this range would be passed by: the first such one is the target.
+    let is_met = |level: &usize| matches!((first, last), (Some(first), Some(last)) if !overlapping(version, *level, first, last).is_empty());
+    let target = (1..base).find(is_met).unwrap_or(base);
+    let lower = match (first, last) {
+        (Some(first), Some(last)) => overlapping(version, target, first, last),
+        _ => Vec::new(),
+    };
+    Choice { level: 0, upper: tables.map(|table| table.number).collect(), target, lower }
+}
+
+/// The table of a level that meets the fewest bytes below for each of its own.
+fn level_choice(version: &Version, level: usize, target: usize) -> Choice {
+    let cost = |table: &TableFacts| {
+        let below = version.levels[target].iter().map(|table| &*table.facts);
+        let met = below.filter(|other| meets(other, &table.first_key, &table.last_key));
+        met.map(|other| other.bytes).sum::<u64>() as f64 / table.bytes.max(1) as f64
+    };
+    let tables = version.levels[level].iter().map(|table| &*table.facts);
+    let chosen = tables.min_by(|one, other| cost(one).total_cmp(&cost(other)));
+    let (upper, lower) = chosen.map_or_else(Default::default, |table| {
+        (vec![table.number], overlapping(version, target, &table.first_key, &table.last_key))
+    });
+    Choice { level, upper, target, lower }
+}
+
+fn meets(table: &TableFacts, first: &[u8], last: &[u8]) -> bool {
+    &table.first_key[..] <= last && first <= &table.last_key[..]
+}
+
+fn overlapping(version: &Version, level: usize, first: &[u8], last: &[u8]) -> Vec<u64> {
+    let tables = version.levels[level].iter().map(|table| &*table.facts);
+    tables.filter(|table| meets(table, first, last)).map(|table| table.number).collect()
+}
+
+/// Bytes by which levels are above what they may hold: the work that waits.
+pub(crate) fn debt_bytes(version: &Version, targets: &Targets) -> u64 {
+    let (allowed, _) = allowed(version, targets);
+    let level0 = if version.levels[0].len() >= targets.level0_tables { version.bytes(0) } else { 0 };
+    let below = (1..LEVELS).map(|level| version.bytes(level).saturating_sub(allowed[level]));
+    level0 + below.sum::<u64>()
+}

@@ -1,0 +1,130 @@
+//! How do many runs become one? The run whose version comes next is on top of a heap; when it has moved on, it sinks to where it belongs.
+//!
+//! Walking in one direction, all runs stand at or beyond the place. To turn round each of them has to be sought again.
+
+use super::run::Run;
+use crate::error::Result;
+use crate::lsm::record::{Record, Stamp, is_before};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// A place in the merged order of runs, or past its ends. No two runs hold the same version.
+pub(crate) struct Merge {
+    /// The first `live` of them stand somewhere and are a heap; the others have ended.
+    runs: Vec<Run>,
+    live: usize,
+    direction: Direction,
+}
+
+impl Merge {
+    pub(crate) fn new(runs: Vec<Run>) -> Self {
+        Self { runs, live: 0, direction: Direction::Forward }
+    }
+
+    #[inline]
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
+        if self.live == 0 { None } else { self.runs[0].record() }
+    }
+
+    /// Goes to the first version that does not stand before `(key, stamp)`.
+    pub(crate) fn seek(&mut self, key: &[u8], stamp: Stamp) -> Result<()> {
+        self.all(Direction::Forward, |run| run.seek(key, stamp))
+    }
+
+    /// Goes to the last version that stands before `(key, stamp)`.
+    pub(crate) fn seek_before(&mut self, key: &[u8], stamp: Stamp) -> Result<()> {
+        self.all(Direction::Backward, |run| run.seek_before(key, stamp))
+    }
+
+    pub(crate) fn first(&mut self) -> Result<()> {
+        self.all(Direction::Forward, Run::first)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<()> {
+        self.all(Direction::Backward, Run::last)
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        if self.direction == Direction::Backward {
+            let Some((key, stamp)) = self.place() else { return Ok(()) };
+            self.seek(&key, stamp)?;
+        }
+        self.go(Run::next)
+    }
+
+    pub(crate) fn previous(&mut self) -> Result<()> {
+        if self.direction == Direction::Forward {
+            // Sought before the place, each run stands where it has to after the step.
+            let Some((key, stamp)) = self.place() else { return Ok(()) };
+            return self.seek_before(&key, stamp);
+        }
+        self.go(Run::previous)
+    }
+
+    fn place(&self) -> Option<(Vec<u8>, Stamp)> {
+        self.record().map(|record| (record.key.to_vec(), record.stamp))
+    }
+
+    /// Moves every run and makes a heap of them.
+    fn all(&mut self, direction: Direction, mut go: impl FnMut(&mut Run) -> Result<()>) -> Result<()> {
+        self.direction = direction;
+        self.live = 0;
+        self.runs.iter_mut().try_for_each(&mut go)?;
+        for at in 0..self.runs.len() {
+            if self.runs[at].record().is_some() {
+                self.runs.swap(at, self.live);
+                self.live += 1;
+            }
+        }
+        for at in (0..self.live / 2).rev() {
+            self.sink(at);
+        }
+        Ok(())
+    }
+
+    /// Moves the run on top.
+    #[inline]
+    fn go(&mut self, go: impl FnOnce(&mut Run) -> Result<()>) -> Result<()> {
+        if self.live == 0 {
+            return Ok(());
+        }
+        if let Err(error) = go(&mut self.runs[0]) {
+            self.live = 0;
+            return Err(error);
+        }
+        if self.runs[0].record().is_none() {
+            self.live -= 1;
+            self.runs.swap(0, self.live);
+        }
+        self.sink(0);
+        Ok(())
+    }
+
+    #[inline]
+    fn sink(&mut self, mut at: usize) {
+        loop {
+            let mut first = at;
+            for child in [2 * at + 1, 2 * at + 2] {
+                if child < self.live && self.comes_before(child, first) {
+                    first = child;
+                }
+            }
+            if first == at {
+                return;
+            }
+            self.runs.swap(at, first);
+            at = first;
+        }
+    }
+
+    #[inline]
+    fn comes_before(&self, one: usize, other: usize) -> bool {
+        let (Some(one), Some(other)) = (self.runs[one].record(), self.runs[other].record()) else { return false };
+        is_before(one.key, one.stamp, other.key, other.stamp) == (self.direction == Direction::Forward)
+    }
+}

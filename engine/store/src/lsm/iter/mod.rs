@@ -1,0 +1,12 @@
+//! How is a store walked through? A cursor over each memtable and table, one that merges them in order, and one above it that shows of each key only the version
+//! that its reader sees.
+
+mod merge;
+mod run;
+#[cfg(test)]
+mod iter_test;
+mod visible;
+
+pub(crate) use merge::Merge;
+pub(crate) use run::{LevelTables, Run};
+pub(crate) use visible::{Visible, lives_at};

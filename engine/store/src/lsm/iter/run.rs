@@ -1,0 +1,149 @@
+//! What does a merge merge? Runs: sequences of versions in order, each from a memtable, a table, or the tables of a level one after the other.
+
+use crate::error::Result;
+use crate::lsm::memtable::MemtableCursor;
+use crate::lsm::record::{Record, Stamp};
+use crate::lsm::table::{Table, TableCursor};
+use std::sync::Arc;
+
+/// Tables of a level whose keys do not overlap, in order: of each its last key.
+pub(crate) type LevelTables = Arc<[(Vec<u8>, Arc<Table>)]>;
+
+/// A place in a run, or past its ends.
+pub(crate) enum Run {
+    Memtable(MemtableCursor),
+    Table(TableCursor),
+    Level(LevelCursor),
+}
+
+impl Run {
+    /// The tables of a level as one run.
+    pub(crate) fn level(tables: LevelTables) -> Self {
+        Self::Level(LevelCursor { tables, number: 0, table: None })
+    }
+
+    #[inline]
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
+        match self {
+            Self::Memtable(cursor) => cursor.record(),
+            Self::Table(cursor) => cursor.record(),
+            Self::Level(cursor) => cursor.table.as_ref().and_then(TableCursor::record),
+        }
+    }
+
+    /// Goes to the first version that does not stand before `(key, stamp)`.
+    pub(crate) fn seek(&mut self, key: &[u8], stamp: Stamp) -> Result<()> {
+        match self {
+            Self::Memtable(cursor) => cursor.seek(key, stamp),
+            Self::Table(cursor) => cursor.seek(key, stamp)?,
+            Self::Level(cursor) => {
+                cursor.within(Some(cursor.number_of(key)), |table| table.seek(key, stamp))?;
+                cursor.go_on()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the last version that stands before `(key, stamp)`.
+    pub(crate) fn seek_before(&mut self, key: &[u8], stamp: Stamp) -> Result<()> {
+        match self {
+            Self::Memtable(cursor) => cursor.seek_before(key, stamp),
+            Self::Table(cursor) => cursor.seek_before(key, stamp)?,
+            Self::Level(cursor) => {
+                let number = cursor.number_of(key).min(cursor.tables.len().saturating_sub(1));
+                cursor.within(Some(number), |table| table.seek_before(key, stamp))?;
+                cursor.go_back()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn first(&mut self) -> Result<()> {
+        match self {
+            Self::Memtable(cursor) => cursor.first(),
+            Self::Table(cursor) => cursor.first()?,
+            Self::Level(cursor) => cursor.within(Some(0), TableCursor::first)?,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn last(&mut self) -> Result<()> {
+        match self {
+            Self::Memtable(cursor) => cursor.last(),
+            Self::Table(cursor) => cursor.last()?,
+            Self::Level(cursor) => cursor.within(cursor.tables.len().checked_sub(1), TableCursor::last)?,
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        match self {
+            Self::Memtable(cursor) => cursor.next(),
+            Self::Table(cursor) => cursor.next()?,
+            Self::Level(cursor) => {
+                if let Some(table) = &mut cursor.table {
+                    table.next()?;
+                }
+                cursor.go_on()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn previous(&mut self) -> Result<()> {
+        match self {
+            Self::Memtable(cursor) => cursor.previous(),
+            Self::Table(cursor) => cursor.previous()?,
+            Self::Level(cursor) => {
+                if let Some(table) = &mut cursor.table {
+                    table.previous()?;
+                }
+                cursor.go_back()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A place among tables that follow each other.
+pub(crate) struct LevelCursor {
+    tables: LevelTables,
+    number: usize,
+    table: Option<TableCursor>,
+}
+
+impl LevelCursor {
+    /// The only table that may hold a key, or the number of tables.
+    fn number_of(&self, key: &[u8]) -> usize {
+        self.tables.partition_point(|(last, _)| &last[..] < key)
+    }
+
+    fn within(&mut self, number: Option<usize>, go: impl FnOnce(&mut TableCursor) -> Result<()>) -> Result<()> {
+        let Some((_, table)) = number.and_then(|number| self.tables.get(number)) else {
+            self.table = None;
+            return Ok(());
+        };
+        let number = number.unwrap_or_default();
+        if self.number != number || self.table.is_none() {
+            self.table = Some(TableCursor::new(Arc::clone(table)));
+            self.number = number;
+        }
+        self.table.as_mut().map_or(Ok(()), go)
+    }
+
+    #[inline]
+    fn go_on(&mut self) -> Result<()> {
+        if self.table.as_ref().is_some_and(|table| table.record().is_none()) {
+            return self.within(Some(self.number + 1), TableCursor::first);
+        }
+        Ok(())
+    }
+
+    fn go_back(&mut self) -> Result<()> {
+        if self.table.as_ref().is_some_and(|table| table.record().is_none()) {
+            return self.within(self.number.checked_sub(1), TableCursor::last);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! What does a reader see? Of each key the newest version up to its sequence number, if that is a value whose time is not over.
+
+use super::merge::Merge;
+use crate::error::Result;
+use crate::lsm::record::{Kind, Record, Sequence, Stamp};
+
+/// Whether a version is a value at this time, in milliseconds since the Unix epoch, and where in its bytes that begins. `None`: it is gone.
+#[inline]
+pub(crate) fn lives_at(stamp: Stamp, value: &[u8], now_ms: u64) -> Option<usize> {
+    match stamp.kind() {
+        Kind::Set => Some(0),
+        Kind::Delete => None,
+        Kind::SetUntil => {
+            let until = value.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))?;
+            (now_ms < until).then_some(8)
+        }
+    }
+}
+
+/// Where the pair lies that is shown.
+enum Shown {
+    Nowhere,
+    /// Where the merge stands; the value begins so far behind the version's beginning.
+    InMerge(usize),
+    /// In `key` and `value`: walking backward a key's versions are passed before it is known which one counts.
+    Copied,
+}
+
+/// A place among what a reader sees, or past its ends.
+pub(crate) struct Visible {
+    merge: Merge,
+    at: Sequence,
+    now_ms: u64,
+    shown: Shown,
+    /// The key that was decided last.
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Visible {
+    /// What is seen at a sequence number and a time.
+    pub(crate) fn new(merge: Merge, at: Sequence, now_ms: u64) -> Self {
+        Self { merge, at, now_ms, shown: Shown::Nowhere, key: Vec::new(), value: Vec::new() }
+    }
+
+    /// Key and value at the place.
+    #[inline]
+    pub(crate) fn pair(&self) -> Option<(&[u8], &[u8])> {
+        match self.shown {
+            Shown::Nowhere => None,
+            Shown::InMerge(begin) => self.merge.record().map(|record| (record.key, &record.value[begin..])),
+            Shown::Copied => Some((&self.key, &self.value)),
+        }
+    }
+
+    /// Goes to the first key at or after this one.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.shown = Shown::Nowhere;
+        self.merge.seek(key, Stamp::newest_at(u64::MAX >> 8))?;
+        self.forward(false)
+    }
+
+    /// Goes to the last key before this one.
+    pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        self.shown = Shown::Nowhere;
+        self.merge.seek_before(key, Stamp::newest_at(u64::MAX >> 8))?;
+        self.backward()
+    }
+
+    pub(crate) fn first(&mut self) -> Result<()> {
+        self.shown = Shown::Nowhere;
+        self.merge.first()?;
+        self.forward(false)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<()> {
+        self.shown = Shown::Nowhere;
+        self.merge.last()?;
+        self.backward()
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        match self.shown {
+            Shown::Nowhere => return Ok(()),
+            Shown::InMerge(_) => self.merge.next()?,
+            Shown::Copied => self.merge.seek(&self.key, Stamp::newest_at(0))?,
+        }
+        self.forward(true)
+    }
+
+    pub(crate) fn previous(&mut self) -> Result<()> {
+        match self.shown {
+            Shown::Nowhere => return Ok(()),
+            Shown::InMerge(_) => self.merge.seek_before(&self.key, Stamp::newest_at(u64::MAX >> 8))?,
+            Shown::Copied => {}
+        }
+        self.backward()
+    }
+
+    /// From where the merge stands on to the next key that is seen. `decided`: versions of `self.key` are older than one that was shown.
+    #[inline]
+    fn forward(&mut self, mut decided: bool) -> Result<()> {
+        self.shown = Shown::Nowhere;
+        while let Some(Record { key, stamp, value }) = self.merge.record() {
+            if stamp.sequence() <= self.at && !(decided && *key == *self.key) {
+                decided = true;
+                self.key.clear();
+                self.key.extend_from_slice(key);
+                if let Some(begin) = lives_at(stamp, value, self.now_ms) {
+                    self.shown = Shown::InMerge(begin);
+                    return Ok(());
+                }
+            }
+            self.merge.next()?;
+        }
+        Ok(())
+    }
+
+    /// From where the merge stands back to the next key that is seen.
+    fn backward(&mut self) -> Result<()> {
+        self.shown = Shown::Nowhere;
+        while let Some(record) = self.merge.record() {
+            self.key.clear();
+            self.key.extend_from_slice(record.key);
+            let mut lives = false;
+            while let Some(Record { key, stamp, value }) = self.merge.record()
+                && *key == *self.key
+            {
+                if stamp.sequence() <= self.at {
+                    let begin = lives_at(stamp, value, self.now_ms);
+                    lives = begin.is_some();
+                    self.value.clear();
+                    self.value.extend_from_slice(&value[begin.unwrap_or(value.len())..]);
+                }
+                self.merge.previous()?;
+            }
+            if lives {
+                self.shown = Shown::Copied;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! What is an edit of the manifest? Fields with tags, in any order; all of them hold or none.
+//!
+//! ```text
+//! 1  level, number, bytes, versions, largest sequence number, first key, last key    a table is there
+//! 2  level, number                                                                   a table is gone
+//! 3  number                                                                          logs below it are in tables
+//! 4  number                                                                          the next file has this number, or a higher one
+//! 5  sequence number                                                                 that of the newest write that is in a table
+//! ```
+//!
+//! Numbers are varints, keys have their length before them.
+
+use crate::lsm::coding::{put_varint, take, take_varint};
+use crate::lsm::record::Sequence;
+
+/// What the manifest says of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableFacts {
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+    pub(crate) versions: u64,
+    pub(crate) last_sequence: Sequence,
+    pub(crate) first_key: Vec<u8>,
+    pub(crate) last_key: Vec<u8>,
+}
+
+/// A change of what the store consists of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Edit {
+    pub(crate) added: Vec<(usize, TableFacts)>,
+    pub(crate) removed: Vec<(usize, u64)>,
+    pub(crate) first_log: Option<u64>,
+    pub(crate) next_file: Option<u64>,
+    pub(crate) last_sequence: Option<Sequence>,
+}
+
+const ADDED: u64 = 1;
+const REMOVED: u64 = 2;
+const FIRST_LOG: u64 = 3;
+const NEXT_FILE: u64 = 4;
+const LAST_SEQUENCE: u64 = 5;
+
+impl Edit {
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        for (level, table) in &self.added {
+            let numbers = [ADDED, *level as u64, table.number, table.bytes, table.versions, table.last_sequence];
+            numbers.iter().for_each(|number| put_varint(out, *number));
+            for key in [&table.first_key, &table.last_key] {
+                put_varint(out, key.len() as u64);
+                out.extend_from_slice(key);
+            }
+        }
+        for (level, number) in &self.removed {
+            [REMOVED, *level as u64, *number].iter().for_each(|number| put_varint(out, *number));
+        }
+        for (tag, number) in
+            [(FIRST_LOG, self.first_log), (NEXT_FILE, self.next_file), (LAST_SEQUENCE, self.last_sequence)]
+        {
+            if let Some(number) = number {
+                put_varint(out, tag);
+                put_varint(out, number);
+            }
+        }
+    }
+
+    pub(crate) fn parse(mut bytes: &[u8]) -> Result<Self, &'static str> {
+        let mut edit = Self::default();
+        let rest = &mut bytes;
+        while !rest.is_empty() {
+            edit.take_field(rest)?;
+        }
+        Ok(edit)
+    }
+
+    fn take_field(&mut self, rest: &mut &[u8]) -> Result<(), &'static str> {
+        const CUT: &str = "an edit of the manifest ends within a field";
+        let mut number = || take_varint(rest).ok_or(CUT);
+        match number()? {
+            ADDED => {
+                let level = number()? as usize;
+                let (file, bytes, versions, last_sequence) = (number()?, number()?, number()?, number()?);
+                let mut key = || {
+                    let len = take_varint(rest).ok_or(CUT)?;
+                    take(rest, len).map(<[u8]>::to_vec).ok_or(CUT)
+                };
+                let (first_key, last_key) = (key()?, key()?);
+                self.added.push((
+                    level,
+                    TableFacts { number: file, bytes, versions, last_sequence, first_key, last_key },
+                ));
+            }
+            REMOVED => {
+                let level = number()? as usize;
+                self.removed.push((level, number()?));
+            }
+            FIRST_LOG => self.first_log = Some(number()?),
+            NEXT_FILE => self.next_file = Some(number()?),
+            LAST_SEQUENCE => self.last_sequence = Some(number()?),
+            _ => return Err("an edit of the manifest has an unknown field: a later version wrote it"),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn facts() -> impl Strategy<Value = TableFacts> {
+        let key = || prop::collection::vec(any::<u8>(), 0..200);
+        (any::<[u64; 4]>(), key(), key()).prop_map(|([number, bytes, versions, last_sequence], first_key, last_key)| {
+            TableFacts { number, bytes, versions, last_sequence, first_key, last_key }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn edits_come_back_and_no_bytes_are_a_panic(
+            added in prop::collection::vec((0_usize..7, facts()), 0..4),
+            removed in prop::collection::vec((0_usize..7, any::<u64>()), 0..4),
+            numbers in any::<[Option<u64>; 3]>(),
+            noise in prop::collection::vec(any::<u8>(), 0..60),
+        ) {
+            let [first_log, next_file, last_sequence] = numbers;
+            let edit = Edit { added, removed, first_log, next_file, last_sequence };
+            let mut bytes = Vec::new();
+            edit.put(&mut bytes);
+            prop_assert_eq!(Edit::parse(&bytes), Ok(edit));
+            let _ = Edit::parse(&noise);
+            if !bytes.is_empty() {
+                let _ = Edit::parse(&bytes[..bytes.len() - 1]);
+            }
+        }
+    }
+}

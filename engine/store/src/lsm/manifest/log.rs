@@ -1,0 +1,117 @@
+//! How is the manifest kept? As a log of its own, `MANIFEST-n`, whose records are edits; `CURRENT` names the one that counts.
+//!
+//! A store that is opened begins a new manifest with one edit that says everything, and renames `CURRENT` to it once that is synced. So no manifest grows for ever, and
+//! whichever of the two a power cut leaves is whole.
+
+use super::edit::Edit;
+use crate::error::{Error, Result};
+use crate::lsm::vfs::{Vfs, read_exact_at, write_all_at};
+use crate::lsm::wal::{Ended, LogWriter, read};
+use std::path::{Path, PathBuf};
+
+const CURRENT: &str = "CURRENT";
+const CURRENT_NEW: &str = "CURRENT.new";
+
+/// The manifest that is being written.
+pub(crate) struct Manifest {
+    path: PathBuf,
+    log: LogWriter,
+    edits: u64,
+}
+
+/// What an earlier manifest says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recovered {
+    /// Its number.
+    pub(crate) number: u64,
+    /// Its edits, in order.
+    pub(crate) edits: Vec<Edit>,
+}
+
+fn name(number: u64) -> String {
+    format!("MANIFEST-{number:06}")
+}
+
+impl Manifest {
+    /// The edits of the manifest that counts in a directory; `None`, where there is none: no store.
+    pub(crate) fn recover(vfs: &dyn Vfs, directory: &Path) -> Result<Option<Recovered>> {
+        let current = directory.join(CURRENT);
+        let file = match vfs.open(&current) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io(&current, "open", &error)),
+        };
+        let failed = |error| Error::io(&current, "read", &error);
+        let mut bytes = vec![0; file.len().map_err(failed)?.min(100) as usize];
+        read_exact_at(&*file, &mut bytes, 0).map_err(failed)?;
+        let number = std::str::from_utf8(&bytes)
+            .ok()
+            .and_then(|text| text.strip_prefix("MANIFEST-")?.strip_suffix('\n')?.parse().ok())
+            .filter(|number| format!("{}\n", name(*number)).as_bytes() == bytes)
+            .ok_or_else(|| Error::corrupt(&current, 0, "it names no manifest"))?;
+        let path = directory.join(name(number));
+        let failed = |error| Error::io(&path, "read", &error);
+        let file = vfs.open(&path).map_err(failed)?;
+        let mut edits = Vec::new();
+        let ended = read(&*file, number, |record| {
+            let at = edits.len() as u64 + 1;
+            if record.sequence != at {
+                return Err(Error::corrupt(&path, 0, "edits of the manifest are missing"));
+            }
+            edits.push(Edit::parse(record.payload).map_err(|reason| Error::corrupt(&path, 0, reason))?);
+            Ok(())
+        });
+        match ended.map_err(failed)?? {
+            Ended::Damaged(at) => Err(Error::corrupt(&path, at, "an edit of the manifest is damaged")),
+            // The first edit was synced before CURRENT came to name this file.
+            Ended::Here(at) if edits.is_empty() => Err(Error::corrupt(&path, at, "the manifest has no edit")),
+            Ended::Here(_) => Ok(Some(Recovered { number, edits })),
+        }
+    }
+
+    /// Begins a manifest with an edit that says everything, and lets it count.
+    pub(crate) fn create(vfs: &dyn Vfs, directory: &Path, number: u64, everything: &Edit) -> Result<Self> {
+        let path = directory.join(name(number));
+        let file = vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
+        let mut manifest = Self { path, log: LogWriter::new(file, number), edits: 0 };
+        manifest.append(everything)?;
+        let (current, new) = (directory.join(CURRENT), directory.join(CURRENT_NEW));
+        let step = |path: &Path, call, done: std::io::Result<()>| done.map_err(|error| Error::io(path, call, &error));
+        match vfs.remove(&new) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(&new, "remove", &error));
+            }
+            _ => {}
+        }
+        let mut file = vfs.create(&new).map_err(|error| Error::io(&new, "create", &error))?;
+        step(&new, "write", write_all_at(&mut *file, format!("{}\n", name(number)).as_bytes(), 0))?;
+        step(&new, "sync", file.sync())?;
+        // The manifest's own name has to last before CURRENT's does.
+        step(directory, "sync", vfs.sync_dir(directory))?;
+        step(&current, "rename", vfs.rename(&new, &current))?;
+        step(directory, "sync", vfs.sync_dir(directory))?;
+        Ok(manifest)
+    }
+
+    /// Appends an edit; it lasts when this returns.
+    pub(crate) fn append(&mut self, edit: &Edit) -> Result<()> {
+        let mut payload = Vec::new();
+        edit.put(&mut payload);
+        self.edits += 1;
+        self.log.add(self.edits, &payload);
+        self.log
+            .write()
+            .and_then(|()| self.log.sync())
+            .map_err(|error| Error::io(&self.path, "append to", &error))
+    }
+
+    /// Bytes in it.
+    pub(crate) fn len(&self) -> u64 {
+        self.log.len()
+    }
+}
+
+/// The number in the name of a manifest.
+pub(crate) fn number_of(name: &str) -> Option<u64> {
+    name.strip_prefix("MANIFEST-")?.parse().ok()
+}

@@ -1,0 +1,78 @@
+//! Which tables hold the store at one moment, and in which order do they count? Level 0: as they were flushed, the newest first, overlapping. Below it each level is
+//! sorted, its tables do not overlap, and what it says is older than what the levels above say of the same key.
+
+use super::edit::{Edit, TableFacts};
+use crate::lsm::iter::LevelTables;
+use crate::lsm::table::Table;
+use std::sync::Arc;
+
+/// Levels, the one of flushed tables included.
+pub(crate) const LEVELS: usize = 7;
+
+/// A table that is part of the store: what is known of it, and how it is read.
+#[derive(Clone)]
+pub(crate) struct TableHandle {
+    pub(crate) facts: Arc<TableFacts>,
+    pub(crate) table: Arc<Table>,
+}
+
+/// The tables of the store at one moment. It never changes: an edit makes another one.
+#[derive(Clone, Default)]
+pub(crate) struct Version {
+    /// Level 0 from the newest to the oldest, the others by key.
+    pub(crate) levels: [Vec<TableHandle>; LEVELS],
+}
+
+impl Version {
+    /// After an edit, whose added tables are open: by number, from `open`.
+    pub(crate) fn edited(
+        &self,
+        edit: &Edit,
+        mut open: impl FnMut(&TableFacts) -> crate::error::Result<Arc<Table>>,
+    ) -> crate::error::Result<Result<Self, &'static str>> {
+        let mut version = self.clone();
+        for (level, number) in &edit.removed {
+            let Some(tables) = version.levels.get_mut(*level) else { return Ok(Err("a level that does not exist")) };
+            let Some(at) = tables.iter().position(|table| table.facts.number == *number) else {
+                return Ok(Err("an edit removes a table that is not there"));
+            };
+            tables.remove(at);
+        }
+        for (level, facts) in &edit.added {
+            let Some(tables) = version.levels.get_mut(*level) else { return Ok(Err("a level that does not exist")) };
+            tables.push(TableHandle { facts: Arc::new(facts.clone()), table: open(facts)? });
+        }
+        version.levels[0].sort_by_key(|table| std::cmp::Reverse((table.facts.last_sequence, table.facts.number)));
+        for tables in &mut version.levels[1..] {
+            tables.sort_by(|one, other| one.facts.first_key.cmp(&other.facts.first_key));
+            if tables.windows(2).any(|pair| pair[0].facts.last_key >= pair[1].facts.first_key) {
+                return Ok(Err("tables of a level overlap"));
+            }
+        }
+        Ok(Ok(version))
+    }
+
+    /// The table of a sorted level that may hold a key.
+    #[inline]
+    pub(crate) fn table_of(&self, level: usize, key: &[u8]) -> Option<&TableHandle> {
+        let tables = &self.levels[level];
+        let at = tables.partition_point(|table| &table.facts.last_key[..] < key);
+        tables.get(at).filter(|table| &table.facts.first_key[..] <= key)
+    }
+
+    /// Bytes in a level.
+    pub(crate) fn bytes(&self, level: usize) -> u64 {
+        self.levels[level].iter().map(|table| table.facts.bytes).sum()
+    }
+
+    /// A sorted level as one run.
+    pub(crate) fn run(&self, level: usize) -> LevelTables {
+        let tables = self.levels[level].iter();
+        tables.map(|table| (table.facts.last_key.clone(), Arc::clone(&table.table))).collect()
+    }
+
+    /// Every table, with its level.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (usize, &TableHandle)> {
+        self.levels.iter().enumerate().flat_map(|(level, tables)| tables.iter().map(move |table| (level, table)))
+    }
+}

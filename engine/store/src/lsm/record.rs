@@ -1,0 +1,92 @@
+//! What is a version of a key? Its stamp: when it was written, and what it is.
+
+/// Numbers writes in their order, from 1 on; 56 bits, which a thousand million writes a second use up in two years.
+pub(crate) type Sequence = u64;
+
+/// The largest sequence number.
+pub(crate) const MAX_SEQUENCE: Sequence = (1 << 56) - 1;
+
+/// What a version says of its key. The numbers are part of the file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// It is gone.
+    Delete = 0,
+    /// It has this value.
+    Set = 1,
+    /// It has a value until a time: 8 bytes, milliseconds since the Unix epoch, then the value.
+    SetUntil = 2,
+}
+
+impl Kind {
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        [Self::Delete, Self::Set, Self::SetUntil].into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// Sequence number and kind in one number; the newer is the larger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stamp(u64);
+
+impl Stamp {
+    pub(crate) fn new(sequence: Sequence, kind: Kind) -> Self {
+        debug_assert!(sequence <= MAX_SEQUENCE);
+        Self(sequence << 8 | kind as u64)
+    }
+
+    /// Not below any stamp that a reader at this sequence number may see.
+    pub(crate) fn newest_at(sequence: Sequence) -> Self {
+        Self(sequence << 8 | 0xff)
+    }
+
+    /// `None` where the kind is unknown.
+    pub(crate) fn from_raw(raw: u64) -> Option<Self> {
+        Kind::from_byte(raw as u8).map(|_| Self(raw))
+    }
+
+    pub(crate) fn raw(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn sequence(self) -> Sequence {
+        self.0 >> 8
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        match self.0 as u8 {
+            0 => Kind::Delete,
+            2 => Kind::SetUntil,
+            _ => Kind::Set,
+        }
+    }
+}
+
+/// A version of a key: where it stands in the order is `(key, stamp)`, keys ascending and of one key the newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) stamp: Stamp,
+    pub(crate) value: &'a [u8],
+}
+
+/// Does `(key, stamp)` stand before the other?
+pub(crate) fn is_before(key: &[u8], stamp: Stamp, other: &[u8], other_stamp: Stamp) -> bool {
+    match key.cmp(other) {
+        std::cmp::Ordering::Less => true,
+        std::cmp::Ordering::Equal => stamp > other_stamp,
+        std::cmp::Ordering::Greater => false,
+    }
+}
+
+/// The first bytes of a key as a number that sorts as they do; a shorter key counts as filled up with zeros.
+#[inline]
+pub(crate) fn prefix(key: &[u8]) -> u32 {
+    match key.first_chunk::<4>() {
+        Some(first) => u32::from_be_bytes(*first),
+        None => {
+            let mut first = [0; 4];
+            first[..key.len()].copy_from_slice(key);
+            u32::from_be_bytes(first)
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! How is a version found in a block? On its raw bytes: a binary search among the restarts, then along the entries, without putting any key together.
+//!
+//! Along the entries it is enough to know how much of the wanted key the entry before had. Where the next one shares more than that with it, it stands before the
+//! wanted key for the same reason; where it shares less, it stands behind; only where it shares just as much is there something to compare.
+
+use super::block_builder::shared_len;
+use crate::lsm::coding::{take, take_varint};
+use crate::lsm::record::{Record, Stamp, is_before};
+use std::cmp::Ordering;
+
+/// What is wrong with a block.
+pub(crate) type Damage = &'static str;
+
+const ENDS: Damage = "a block ends within an entry";
+
+/// The bytes of a block, whose frame has been looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block<'a> {
+    entries: &'a [u8],
+    restarts: &'a [[u8; 4]],
+}
+
+/// An entry as it stands in the block.
+#[derive(Debug, Clone, Copy)]
+struct Entry<'a> {
+    shared: usize,
+    rest: &'a [u8],
+    stamp: Stamp,
+    value: &'a [u8],
+    /// Where the next one begins.
+    end: usize,
+}
+
+impl<'a> Block<'a> {
+    /// Looks at the frame: each restart lies among the entries, and there is one where there are entries.
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let (rest, count) = bytes.split_last_chunk::<4>().ok_or("a block is shorter than its frame")?;
+        let count = u32::from_le_bytes(*count) as usize;
+        let len = count.checked_mul(4).filter(|len| *len <= rest.len()).ok_or("a block is shorter than its restarts")?;
+        let (entries, restarts) = rest.split_at(rest.len() - len);
+        let (restarts, _) = restarts.as_chunks::<4>();
+        if restarts.is_empty() != entries.is_empty() {
+            return Err("a block has entries without restarts");
+        }
+        Ok(Self { entries, restarts })
+    }
+
+    #[inline]
+    fn entry(&self, at: usize) -> Result<Entry<'a>, Damage> {
+        let mut rest = self.entries.get(at..).ok_or(ENDS)?;
+        let shared = take_varint(&mut rest).ok_or(ENDS)?;
+        let key = take_varint(&mut rest).ok_or(ENDS)?;
+        let value = take_varint(&mut rest).ok_or(ENDS)?;
+        let stamp = take_varint(&mut rest).ok_or(ENDS)?;
+        let stamp = Stamp::from_raw(stamp).ok_or("an entry is of unknown kind")?;
+        let key = take(&mut rest, key).ok_or(ENDS)?;
+        let value = take(&mut rest, value).ok_or(ENDS)?;
+        let shared = usize::try_from(shared).map_err(|_| ENDS)?;
+        Ok(Entry { shared, rest: key, stamp, value, end: self.entries.len() - rest.len() })
+    }
+
+    fn restart(&self, index: usize) -> usize {
+        u32::from_le_bytes(self.restarts[index]) as usize
+    }
+
+    /// The last restart whose entry stands before `(key, stamp)`, or the first.
+    fn restart_before(&self, key: &[u8], stamp: Stamp) -> Result<usize, Damage> {
+        let (mut low, mut high) = (0, self.restarts.len());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            let entry = self.entry(self.restart(middle))?;
+            if entry.shared != 0 {
+                return Err("an entry shares a key with none before it");
+            }
+            if is_before(entry.rest, entry.stamp, key, stamp) { low = middle } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    /// The newest version of `key` that is not newer than `stamp`.
+    #[inline]
+    pub(crate) fn get(&self, key: &[u8], stamp: Stamp) -> Result<Option<(Stamp, &'a [u8])>, Damage> {
+        if self.restarts.is_empty() {
+            return Ok(None);
+        }
+        let restart = self.restart_before(key, stamp)?;
+        let mut at = self.restart(restart);
+        let end = if restart + 1 < self.restarts.len() { self.restart(restart + 1) } else { self.entries.len() };
+        // How much of the wanted key the entry before had; all entries passed stand before it.
+        let mut matched = 0;
+        while at < end {
+            let entry = self.entry(at)?;
+            at = entry.end;
+            match entry.shared.cmp(&matched) {
+                // As the one before: it was smaller in a byte that this one shares with it. Where the keys were equal up to the
+                // wanted one's end, it is an older or newer version, or longer.
+                Ordering::Greater => continue,
+                Ordering::Less => return Ok(None),
+                Ordering::Equal => {}
+            }
+            let wanted = &key[matched..];
+            let same = shared_len(wanted, entry.rest);
+            matched += same;
+            match (wanted.get(same), entry.rest.get(same)) {
+                (None, None) if entry.stamp <= stamp => return Ok(Some((entry.stamp, entry.value))),
+                // The same key, newer; or a key that the wanted one goes on from.
+                (None, None) | (Some(_), None) => {}
+                (None, Some(_)) => return Ok(None),
+                (Some(wanted), Some(found)) if found > wanted => return Ok(None),
+                (Some(_), Some(_)) => {}
+            }
+        }
+        if end == self.entries.len() {
+            return Ok(None);
+        }
+        // The next restart does not stand before what is wanted: if anything is it, this is.
+        let entry = self.entry(end)?;
+        Ok((entry.rest == key && entry.stamp <= stamp).then_some((entry.stamp, entry.value)))
+    }
+
+}
+
+/// A place in a block, or past its ends. It owns the block, in whatever way: it may outlive whoever made it.
+pub(crate) struct BlockCursor<B> {
+    bytes: B,
+    key: Vec<u8>,
+    at: Option<At>,
+}
+
+#[derive(Clone, Copy)]
+struct At {
+    begin: usize,
+    end: usize,
+    stamp: Stamp,
+    value_len: usize,
+}
+
+impl<B: AsRef<[u8]>> BlockCursor<B> {
+    /// A cursor that stands nowhere yet. Looks at the block's frame.
+    pub(crate) fn new(bytes: B) -> Result<Self, Damage> {
+        Block::new(bytes.as_ref())?;
+        Ok(Self { bytes, key: Vec::new(), at: None })
+    }
+
+    fn block(&self) -> Result<Block<'_>, Damage> {
+        Block::new(self.bytes.as_ref())
+    }
+
+    /// The version at the place.
+    #[inline]
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
+        self.at.map(|at| Record {
+            key: &self.key,
+            stamp: at.stamp,
+            value: &self.bytes.as_ref()[at.end - at.value_len..at.end],
+        })
+    }
+
+    fn go(&mut self, begin: usize) -> Result<(), Damage> {
+        self.at = None;
+        let block = Block::new(self.bytes.as_ref())?;
+        if begin < block.entries.len() {
+            let entry = block.entry(begin)?;
+            if entry.shared > self.key.len() {
+                return Err("an entry shares more than there is");
+            }
+            self.key.truncate(entry.shared);
+            self.key.extend_from_slice(entry.rest);
+            let (end, stamp, value_len) = (entry.end, entry.stamp, entry.value.len());
+            self.at = Some(At { begin, end, stamp, value_len });
+        }
+        Ok(())
+    }
+
+    fn go_to_restart(&mut self, index: usize) -> Result<(), Damage> {
+        self.key.clear();
+        self.at = None;
+        let block = self.block()?;
+        if block.restarts.is_empty() {
+            return Ok(());
+        }
+        let begin = block.restart(index);
+        self.go(begin)
+    }
+
+    /// Goes to the first version that does not stand before `(key, stamp)`.
+    pub(crate) fn seek(&mut self, key: &[u8], stamp: Stamp) -> Result<(), Damage> {
+        self.go_to_restart(self.block()?.restart_before(key, stamp)?)?;
+        while let Some(record) = self.record()
+            && is_before(record.key, record.stamp, key, stamp)
+        {
+            self.next()?;
+        }
+        Ok(())
+    }
+
+    /// Goes to the last version that stands before `(key, stamp)`.
+    pub(crate) fn seek_before(&mut self, key: &[u8], stamp: Stamp) -> Result<(), Damage> {
+        let restart = self.block()?.restart_before(key, stamp)?;
+        self.go_up_to(restart, |record, _| is_before(record.key, record.stamp, key, stamp))
+    }
+
+    pub(crate) fn first(&mut self) -> Result<(), Damage> {
+        self.go_to_restart(0)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<(), Damage> {
+        let restart = self.block()?.restarts.len().saturating_sub(1);
+        self.go_up_to(restart, |_, _| true)
+    }
+
+    pub(crate) fn next(&mut self) -> Result<(), Damage> {
+        match self.at {
+            Some(at) => self.go(at.end),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn previous(&mut self) -> Result<(), Damage> {
+        let Some(At { begin, .. }) = self.at else { return Ok(()) };
+        let restarts = self.block()?.restarts;
+        let restart = restarts.partition_point(|restart| (u32::from_le_bytes(*restart) as usize) < begin);
+        self.go_up_to(restart.saturating_sub(1), |_, at| at < begin)
+    }
+
+    /// From a restart on to the last entry for which `goes` is true, or nowhere.
+    fn go_up_to(&mut self, restart: usize, goes: impl Fn(Record, usize) -> bool) -> Result<(), Damage> {
+        self.go_to_restart(restart)?;
+        let mut last = None;
+        while let (Some(at), Some(record)) = (self.at, self.record())
+            && goes(record, at.begin)
+        {
+            last = Some(at.begin);
+            self.next()?;
+        }
+        let Some(last) = last else {
+            self.at = None;
+            return Ok(());
+        };
+        // Once more, to put its key together.
+        self.go_to_restart(restart)?;
+        while self.at.is_some_and(|at| at.begin < last) {
+            self.next()?;
+        }
+        Ok(())
+    }
+}

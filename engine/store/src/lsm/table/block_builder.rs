@@ -1,0 +1,79 @@
+//! How are versions put into a block? One after the other, each without what its key shares with the one before.
+//!
+//! ```text
+//! entries    each: shared, rest, value length, stamp (varints); rest of the key, value
+//! restarts   offsets of the entries that share nothing, 4 bytes each
+//! count      of restarts, 4 bytes
+//! ```
+
+use crate::lsm::coding::put_varint;
+use crate::lsm::record::Record;
+
+/// Entries from one that shares nothing to the next.
+const RESTART_INTERVAL: usize = 16;
+
+/// Collects the versions of one block, which are added in their order.
+pub(crate) struct BlockBuilder {
+    bytes: Vec<u8>,
+    restarts: Vec<u32>,
+    last_key: Vec<u8>,
+    entries: usize,
+}
+
+impl BlockBuilder {
+    pub(crate) fn new() -> Self {
+        Self { bytes: Vec::new(), restarts: Vec::new(), last_key: Vec::new(), entries: 0 }
+    }
+
+    /// Adds a version that stands behind all that are there.
+    pub(crate) fn add(&mut self, record: &Record) {
+        let shared = if self.entries.is_multiple_of(RESTART_INTERVAL) {
+            self.restarts.push(self.bytes.len() as u32);
+            0
+        } else {
+            shared_len(&self.last_key, record.key)
+        };
+        let rest = &record.key[shared..];
+        put_varint(&mut self.bytes, shared as u64);
+        put_varint(&mut self.bytes, rest.len() as u64);
+        put_varint(&mut self.bytes, record.value.len() as u64);
+        put_varint(&mut self.bytes, record.stamp.raw());
+        self.bytes.extend_from_slice(rest);
+        self.bytes.extend_from_slice(record.value);
+        self.last_key.truncate(shared);
+        self.last_key.extend_from_slice(rest);
+        self.entries += 1;
+    }
+
+    /// Bytes of the block if it ended here.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() + 4 * self.restarts.len() + 4
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// The key that was added last.
+    pub(crate) fn last_key(&self) -> &[u8] {
+        &self.last_key
+    }
+
+    /// The block. What follows begins the next one.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes);
+        for restart in &self.restarts {
+            out.extend_from_slice(&restart.to_le_bytes());
+        }
+        out.extend_from_slice(&(self.restarts.len() as u32).to_le_bytes());
+        self.bytes.clear();
+        self.restarts.clear();
+        self.last_key.clear();
+        self.entries = 0;
+    }
+}
+
+/// Bytes that two keys begin with alike.
+pub(crate) fn shared_len(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+}

@@ -1,0 +1,132 @@
+//! Which tables need not be read for a key? Those whose filter says no: a Bloom filter whose bits for one key all lie in one cache line, so that a question costs one
+//! wait for memory. (F. Putze, P. Sanders, J. Singler, "Cache-, hash- and space-efficient Bloom filters", JEA 14, 2009.)
+//!
+//! ```text
+//! lines    64 bytes each
+//! probes   per key, 1 byte
+//! ```
+//!
+//! The upper half of a key's hash chooses the line, the lower half the bits. At ten bits a key about 1 % of the answers are a wrong yes: 0.95 % by
+//! measurement, 0.84 % for a filter over all lines.
+
+use super::block::Damage;
+use xxhash_rust::xxh3::xxh3_64;
+
+const LINE: usize = 64;
+const LINE_BITS: u32 = 512;
+
+/// The hash by which a key is known to filters.
+#[inline]
+pub(crate) fn hash(key: &[u8]) -> u64 {
+    xxh3_64(key)
+}
+
+/// A filter of these hashes, with so many bits for each.
+pub(crate) fn build(hashes: &[u64], bits_per_key: u32) -> Vec<u8> {
+    let bits = hashes.len() as u64 * u64::from(bits_per_key);
+    let lines = (bits.div_ceil(u64::from(LINE_BITS)) as usize).max(1);
+    // As many as halve the bits: 0.69 bits_per_key; one fewer serves filters of one line, where keys are spread unevenly.
+    let probes = (f64::from(bits_per_key) * 0.6).round().clamp(1.0, 12.0) as u8;
+    let mut filter = vec![0; lines * LINE + 1];
+    for hash in hashes {
+        let (line, bits) = (line_of(*hash, lines) * LINE, Bits::of(*hash));
+        for bit in bits.take(usize::from(probes)) {
+            filter[line + (bit >> 3) as usize] |= 1 << (bit & 7);
+        }
+    }
+    filter[lines * LINE] = probes;
+    filter
+}
+
+/// A filter that was built, from its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filter<'a> {
+    lines: &'a [[u8; LINE]],
+    probes: u8,
+}
+
+impl<'a> Filter<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let (probes, lines) = bytes.split_last().ok_or("a filter is empty")?;
+        let (lines, rest) = lines.as_chunks();
+        if lines.is_empty() || !rest.is_empty() || !(1..=12).contains(probes) {
+            return Err("a filter is no number of whole lines");
+        }
+        Ok(Self { lines, probes: *probes })
+    }
+
+    /// Whether a key with this hash may be in the table. Where it is, the answer is yes.
+    #[inline]
+    pub(crate) fn may_hold(&self, hash: u64) -> bool {
+        let line = &self.lines[line_of(hash, self.lines.len())];
+        Bits::of(hash)
+            .take(usize::from(self.probes))
+            .all(|bit| line[(bit >> 3) as usize] & 1 << (bit & 7) != 0)
+    }
+}
+
+#[inline]
+fn line_of(hash: u64, lines: usize) -> usize {
+    ((hash >> 32) * lines as u64 >> 32) as usize
+}
+
+/// Bits of a line, each from the upper nine bits of a number that is multiplied on.
+struct Bits(u32);
+
+impl Bits {
+    #[inline]
+    fn of(hash: u64) -> Self {
+        Self(hash as u32)
+    }
+}
+
+impl Iterator for Bits {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        let bit = self.0 >> 23;
+        self.0 = self.0.wrapping_mul(0x9e37_79b9);
+        Some(bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn key(number: u64) -> u64 {
+        hash(&number.to_be_bytes())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_in_is_never_denied(from in any::<u64>(), count in 0_u64..3_000, bits in 1_u32..25) {
+            let hashes: Vec<_> = (0..count).map(|n| key(from.wrapping_add(n))).collect();
+            let bytes = build(&hashes, bits);
+            let filter = Filter::new(&bytes).unwrap();
+            prop_assert!(hashes.iter().all(|hash| filter.may_hold(*hash)));
+        }
+
+        #[test]
+        fn no_bytes_are_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), hash in any::<u64>()) {
+            if let Ok(filter) = Filter::new(&bytes) {
+                let _ = filter.may_hold(hash);
+            }
+        }
+    }
+
+    #[test]
+    fn few_of_those_that_are_not_in_are_taken_for_in() {
+        for (bits, at_most) in [(6, 0.08), (10, 0.013), (16, 0.002)] {
+            let hashes: Vec<_> = (0..100_000).map(key).collect();
+            let bytes = build(&hashes, bits);
+            let filter = Filter::new(&bytes).unwrap();
+            let wrong = (1_000_000..2_000_000).filter(|number| filter.may_hold(key(*number))).count();
+            let share = wrong as f64 / 1e6;
+            println!("{bits} bits a key: {:.3} % wrong", share * 100.0);
+            assert!(share < at_most, "{bits} bits: {share}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What is on disk? Tables: sorted, written once, read by blocks.
+
+mod block;
+mod block_builder;
+#[cfg(test)]
+mod block_test;
+mod builder;
+mod cache;
+mod filter;
+mod footer;
+mod frame;
+mod index;
+mod reader;
+#[cfg(test)]
+mod table_test;
+
+pub(crate) use builder::{Finished, Shape, TableBuilder};
+pub(crate) use cache::BlockCache;
+pub(crate) use filter::hash;
+pub(crate) use frame::Compression;
+pub(crate) use reader::{Table, TableCursor};

@@ -1,0 +1,236 @@
+//! The whole: a log and a memtable that take writes, tables in levels, and two threads that turn one into the other.
+//!
+//! Who holds what: the leader of a commit holds `commit`; whoever changes what there is holds `state`, and takes it after `commit`. Readers hold nothing: they load the view,
+//! then the number of the newest write that counts. In this order, for the view has everything up to the moment it was loaded, and what is newer than
+//! that lies in its memtable or is not seen; in the other order a merge between the two might have dropped what the number stands for.
+
+mod commit;
+mod open;
+mod options;
+mod view;
+#[cfg(test)]
+mod power_test;
+#[cfg(test)]
+mod tree_test;
+mod work;
+
+use crate::error::{Error, Result};
+use crate::lsm::compaction::{debt_bytes, pick};
+use crate::lsm::iter::Visible;
+use crate::lsm::manifest::Manifest;
+use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
+use crate::lsm::table::BlockCache;
+use crate::lsm::vfs::{Locked, Vfs};
+use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write};
+use arc_swap::ArcSwap;
+use commit::{Commit, Queue};
+use parking_lot::{Condvar, Mutex};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use view::View;
+
+pub(crate) use options::{SyncMode, TreeOptions};
+
+/// A store in a directory.
+pub(crate) struct Tree {
+    inner: Arc<Inner>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+struct Inner {
+    vfs: Arc<dyn Vfs>,
+    directory: PathBuf,
+    options: TreeOptions,
+    cache: Option<Arc<BlockCache>>,
+    /// What readers read; `state` has the same.
+    view: ArcSwap<View>,
+    /// The newest write that counts.
+    published: AtomicU64,
+    /// The owner's time, as of its last call.
+    now_ms: AtomicU64,
+    queue: Mutex<Queue>,
+    turn: Condvar,
+    commit: Mutex<Commit>,
+    state: Mutex<State>,
+    /// There may be something to flush or to merge.
+    work: Condvar,
+    /// There may be room for another memtable.
+    room: Condvar,
+    flushing: Mutex<()>,
+    compacting: Mutex<()>,
+    is_closing: AtomicBool,
+    failed: OnceLock<Error>,
+    _lock: Box<dyn Locked>,
+}
+
+struct State {
+    view: Arc<View>,
+    manifest: Manifest,
+    next_file: u64,
+    /// Logs that are there, and the first that is needed.
+    logs: Vec<u64>,
+    first_log: u64,
+    /// Logs that are written to no more and were not synced yet.
+    unsynced: Vec<(PathBuf, LogWriter)>,
+    is_closing: bool,
+}
+
+impl State {
+    fn take_number(&mut self) -> u64 {
+        self.next_file += 1;
+        self.next_file - 1
+    }
+}
+
+/// Writes that count together or not at all.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Batch {
+    payload: Vec<u8>,
+    writes: u64,
+}
+
+impl Batch {
+    pub(crate) fn set(&mut self, key: &[u8], value: &[u8]) {
+        self.put(Kind::Set, key, value);
+    }
+
+    /// A value until a time, in milliseconds since the Unix epoch.
+    pub(crate) fn set_until(&mut self, key: &[u8], value: &[u8], until_ms: u64) {
+        self.put(Kind::SetUntil, key, &[&until_ms.to_le_bytes()[..], value].concat());
+    }
+
+    pub(crate) fn delete(&mut self, key: &[u8]) {
+        self.put(Kind::Delete, key, b"");
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.payload.clear();
+        self.writes = 0;
+    }
+
+    fn put(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
+        put_write(&mut self.payload, &Write { kind, key, value });
+        self.writes += 1;
+    }
+}
+
+impl Tree {
+    /// Carries out a batch. How long it lasts once this returned is the sync mode's promise.
+    pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
+        if batch.payload.len() > MAX_PAYLOAD {
+            return Err(Error::ValueTooLong { len: batch.payload.len(), max: MAX_PAYLOAD });
+        }
+        self.inner.write(&batch.payload, batch.writes)
+    }
+
+    /// Hands the value of a key at a time to `f`.
+    pub(crate) fn get<R>(&self, key: &[u8], now_ms: u64, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let view = self.inner.view.load();
+        let at = self.inner.published.load(Ordering::Acquire);
+        view.get(key, at, now_ms, f)
+    }
+
+    /// The store as it is now, for as long as it is held.
+    pub(crate) fn snapshot(&self) -> TreeSnapshot {
+        let view = self.inner.view.load_full();
+        TreeSnapshot { view, at: self.inner.published.load(Ordering::Acquire) }
+    }
+
+    /// Makes all that was acknowledged last.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.inner.look()?;
+        let mut commit = self.inner.commit.lock();
+        let mut state = self.inner.state.lock();
+        let done = (|| {
+            for (path, mut log) in std::mem::take(&mut state.unsynced) {
+                log.sync().map_err(|error| Error::io(&path, "sync", &error))?;
+            }
+            self.inner.sync_directory()?;
+            commit.log.sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))
+        })();
+        done.inspect_err(|error| {
+            let _ = self.inner.failed.set(error.clone());
+        })
+    }
+
+    /// Makes tables of all memtables.
+    pub(crate) fn flush(&self) -> Result<()> {
+        let mut commit = self.inner.commit.lock();
+        if commit.memtable.versions() > 0 {
+            self.inner.freeze(&mut commit, 0)?;
+        }
+        drop(commit);
+        while self.inner.flush_oldest()? {}
+        self.inner.look()
+    }
+
+    /// Merges until nothing is left to be merged.
+    pub(crate) fn settle(&self) -> Result<()> {
+        loop {
+            let version = Arc::clone(&self.inner.state.lock().view.version);
+            match pick(&version, &self.inner.options.targets) {
+                Some(_) if self.inner.options.has_workers => {
+                    let mut state = self.inner.state.lock();
+                    self.inner.look()?;
+                    self.inner.room.wait_for(&mut state, std::time::Duration::from_millis(100));
+                }
+                Some(choice) => self.inner.compact(&choice)?,
+                None => return self.inner.look(),
+            }
+        }
+    }
+
+    /// Tells the tree what time it is, for what is over when tables are merged.
+    pub(crate) fn set_now(&self, now_ms: u64) {
+        self.inner.now_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Bytes above what the levels may hold.
+    pub(crate) fn debt_bytes(&self) -> u64 {
+        debt_bytes(&self.inner.state.lock().view.version, &self.inner.options.targets)
+    }
+
+    /// Syncs and ends; what was acknowledged lasts.
+    pub(crate) fn close(mut self) -> Result<()> {
+        let synced = self.sync();
+        self.stop();
+        synced
+    }
+
+    fn stop(&mut self) {
+        self.inner.is_closing.store(true, Ordering::Relaxed);
+        self.inner.state.lock().is_closing = true;
+        self.inner.work.notify_all();
+        self.inner.room.notify_all();
+        for worker in self.workers.drain(..) {
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A store at one moment. Its files stay as long as it is held.
+#[derive(Clone)]
+pub(crate) struct TreeSnapshot {
+    view: Arc<View>,
+    at: Sequence,
+}
+
+impl TreeSnapshot {
+    pub(crate) fn get<R>(&self, key: &[u8], now_ms: u64, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        self.view.get(key, self.at, now_ms, f)
+    }
+
+    /// A walk through it, at a time.
+    pub(crate) fn walk(&self, now_ms: u64) -> Visible {
+        debug_assert!(self.at <= MAX_SEQUENCE);
+        Visible::new(self.view.merge(), self.at, now_ms)
+    }
+}

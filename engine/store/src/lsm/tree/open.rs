@@ -1,0 +1,298 @@
+//! How does a store come back? From its manifest, the tables that names, and the logs of what was not in a table yet.
+//!
+//! Logs are read in their order for as long as the sequence numbers go on without a gap: what lies behind a gap was written later than something that is lost, and
+//! what survives is a prefix. What was read is flushed, so that an opened store has an empty log and nothing behind it.
+
+use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
+use super::options::{SyncMode, TreeOptions};
+use super::view::View;
+use super::{Inner, State, Tree};
+use crate::error::{Error, Result};
+use crate::lsm::compaction::{Output, table_path, write_tables};
+use crate::lsm::iter::Run;
+use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, Version, manifest_number};
+use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
+use crate::lsm::record::{Record, Sequence, Stamp};
+use crate::lsm::table::{BlockCache, Table};
+use crate::lsm::vfs::{Locked, Vfs};
+use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
+use arc_swap::ArcSwap;
+use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
+
+impl Tree {
+    /// Opens the store in a directory, or makes one there.
+    pub(crate) fn open(vfs: Arc<dyn Vfs>, directory: &Path, options: TreeOptions, now_ms: u64) -> Result<Self> {
+        vfs.create_dir(directory).map_err(|error| Error::io(directory, "create", &error))?;
+        let lock = lock(&*vfs, directory)?;
+        let cache = (options.cache_bytes > 0)
+            .then(|| Arc::new(BlockCache::new(options.cache_bytes, options.shape.block_bytes)));
+        let mut opening = Opening { vfs, directory, options, cache, now_ms, next_file: 1, version: Version::default() };
+        let found = opening.recover()?;
+        let first_log = opening.take_number();
+        let everything = Edit {
+            added: opening.version.tables().map(|(level, table)| (level, TableFacts::clone(&table.facts))).collect(),
+            removed: Vec::new(),
+            first_log: Some(first_log),
+            next_file: Some(opening.next_file + 1),
+            last_sequence: Some(found.last_sequence),
+        };
+        let manifest_file = opening.take_number();
+        let manifest = Manifest::create(&*opening.vfs, directory, manifest_file, &everything)?;
+        for name in found.needless {
+            // One that stays is removed next time.
+            let _ = opening.vfs.remove(&directory.join(name));
+        }
+        opening.start(lock, manifest, first_log, found.last_sequence)
+    }
+}
+
+fn lock(vfs: &dyn Vfs, directory: &Path) -> Result<Box<dyn Locked>> {
+    let path = directory.join("LOCK");
+    vfs.lock(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::WouldBlock => Error::InUse { path: directory.display().to_string() },
+        _ => Error::io(&path, "lock", &error),
+    })
+}
+
+/// What was found in the directory.
+struct Found {
+    last_sequence: Sequence,
+    /// Names of files that nothing refers to once a new manifest counts.
+    needless: Vec<String>,
+}
+
+struct Opening<'a> {
+    vfs: Arc<dyn Vfs>,
+    directory: &'a Path,
+    options: TreeOptions,
+    cache: Option<Arc<BlockCache>>,
+    now_ms: u64,
+    next_file: u64,
+    version: Version,
+}
+
+impl Opening<'_> {
+    fn take_number(&mut self) -> u64 {
+        self.next_file += 1;
+        self.next_file - 1
+    }
+
+    fn recover(&mut self) -> Result<Found> {
+        let names = self.vfs.list(self.directory).map_err(|error| Error::io(self.directory, "list", &error))?;
+        let number = |name: &str, end: &str| name.strip_suffix(end).and_then(|number| number.parse::<u64>().ok());
+        let of = |end: &str| names.iter().filter_map(|name| number(name, end)).collect::<Vec<_>>();
+        let (tables, mut logs) = (of(".table"), of(".log"));
+        let manifests: Vec<_> = names.iter().filter_map(|name| manifest_number(name)).collect();
+        // No name is used again, not even one that a power cut left behind.
+        let highest = tables.iter().chain(&logs).chain(&manifests).max();
+        self.next_file = highest.map_or(1, |highest| highest + 1);
+        let Some(recovered) = Manifest::recover(&*self.vfs, self.directory)? else {
+            if !tables.is_empty() {
+                return Err(Error::corrupt(&self.directory.join("CURRENT"), 0, "it is missing, and there are tables"));
+            }
+            return Ok(Found { last_sequence: 0, needless: needless(&names, &[]) });
+        };
+        let Merged { facts, first_log, next_file, last_sequence } = Merged::of(&recovered)
+            .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
+        self.next_file = self.next_file.max(next_file);
+        for ((level, number), facts) in facts {
+            let table = self.open_table(number)?;
+            self.version.levels[level].push(TableHandle { facts: Arc::new(facts), table });
+        }
+        self.version = self
+            .version
+            .edited(&Edit::default(), |facts| self.open_table(facts.number))?
+            .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
+        logs.retain(|number| *number >= first_log);
+        logs.sort_unstable();
+        let last_sequence = self.replay(&logs, last_sequence)?;
+        let kept: Vec<_> = self.version.tables().map(|(_, table)| table.facts.number).collect();
+        Ok(Found { last_sequence, needless: needless(&names, &kept) })
+    }
+
+    fn open_table(&self, number: u64) -> Result<Arc<Table>> {
+        let path = table_path(self.directory, number);
+        Ok(Arc::new(Table::open(&self.vfs, &path, number, self.cache.clone())?))
+    }
+
+    /// Reads logs and makes tables of what they hold. The sequence number of the last write that came back.
+    fn replay(&mut self, logs: &[u64], in_tables: Sequence) -> Result<Sequence> {
+        let mut replay = Replay { last: in_tables, in_tables, memtable: None, is_over: false };
+        for number in logs {
+            let path = log_path(self.directory, *number);
+            let file = self.vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
+            let ended = read(&*file, *number, |record| replay.take(self, &path, record));
+            match ended.map_err(|error| Error::io(&path, "read", &error))?? {
+                Ended::Damaged(at) => return Err(Error::corrupt(&path, at, "a record that had been synced is damaged")),
+                Ended::Here(_) => {}
+            }
+        }
+        replay.flush(self)?;
+        Ok(replay.last)
+    }
+
+    fn start(
+        self,
+        lock: Box<dyn Locked>,
+        manifest: Manifest,
+        first_log: u64,
+        last_sequence: Sequence,
+    ) -> Result<Tree> {
+        let log_path = log_path(self.directory, first_log);
+        let file = self.vfs.create(&log_path).map_err(|error| Error::io(&log_path, "create", &error))?;
+        if self.options.sync != SyncMode::Never {
+            self.vfs.sync_dir(self.directory).map_err(|error| Error::io(self.directory, "sync", &error))?;
+        }
+        let (memtable, inserter) = new_memtable(self.options.memtable_bytes)?;
+        let view = View { memtable: Arc::clone(&memtable), frozen: Vec::new(), version: Arc::new(self.version) };
+        let view = Arc::new(view);
+        let inner = Arc::new(Inner {
+            vfs: self.vfs,
+            directory: self.directory.to_owned(),
+            options: self.options,
+            cache: self.cache,
+            view: ArcSwap::new(Arc::clone(&view)),
+            published: AtomicU64::new(last_sequence),
+            now_ms: AtomicU64::new(self.now_ms),
+            queue: Mutex::default(),
+            turn: Condvar::new(),
+            commit: Mutex::new(Commit {
+                log: LogWriter::new(file, first_log),
+                log_path,
+                memtable,
+                inserter,
+                next: last_sequence + 1,
+            }),
+            state: Mutex::new(State {
+                view,
+                manifest,
+                next_file: self.next_file,
+                logs: vec![first_log],
+                first_log,
+                unsynced: Vec::new(),
+                is_closing: false,
+            }),
+            work: Condvar::new(),
+            room: Condvar::new(),
+            flushing: Mutex::new(()),
+            compacting: Mutex::new(()),
+            is_closing: AtomicBool::new(false),
+            failed: OnceLock::new(),
+            _lock: lock,
+        });
+        let mut workers = Vec::new();
+        if inner.options.has_workers {
+            for (name, work) in [("plumbkv-flush", Inner::flush_always as fn(&Inner)), ("plumbkv-merge", Inner::compact_always)] {
+                let inner = Arc::clone(&inner);
+                let worker = std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
+                workers.push(worker.map_err(|error| Error::io(self.directory, "start a thread for", &error))?);
+            }
+        }
+        Ok(Tree { inner, workers })
+    }
+}
+
+/// All edits of a manifest in one.
+struct Merged {
+    facts: BTreeMap<(usize, u64), TableFacts>,
+    first_log: u64,
+    next_file: u64,
+    last_sequence: Sequence,
+}
+
+impl Merged {
+    fn of(recovered: &Recovered) -> std::result::Result<Self, &'static str> {
+        let mut merged = Self { facts: BTreeMap::new(), first_log: 0, next_file: 1, last_sequence: 0 };
+        for edit in &recovered.edits {
+            for key in &edit.removed {
+                merged.facts.remove(key).ok_or("the manifest removes a table that is not there")?;
+            }
+            for (level, facts) in &edit.added {
+                if *level >= crate::lsm::manifest::LEVELS {
+                    return Err("the manifest names a level that does not exist");
+                }
+                merged.facts.insert((*level, facts.number), facts.clone());
+            }
+            merged.first_log = edit.first_log.unwrap_or(merged.first_log);
+            merged.next_file = edit.next_file.unwrap_or(merged.next_file);
+            merged.last_sequence = edit.last_sequence.unwrap_or(merged.last_sequence);
+        }
+        Ok(merged)
+    }
+}
+
+/// Files of ours that a manifest to come will not name.
+fn needless(names: &[String], tables: &[u64]) -> Vec<String> {
+    let is_kept = |name: &str| name.strip_suffix(".table").and_then(|number| number.parse().ok()).is_some_and(|number| tables.contains(&number));
+    let is_ours = |name: &str| {
+        [".table", ".log"].iter().any(|end| name.strip_suffix(end).is_some_and(|number| number.parse::<u64>().is_ok()))
+            || manifest_number(name).is_some()
+    };
+    names.iter().filter(|name| is_ours(name) && !is_kept(name)).cloned().collect()
+}
+
+/// What logs hold, on its way into tables.
+struct Replay {
+    last: Sequence,
+    in_tables: Sequence,
+    memtable: Option<(Arc<Memtable>, Inserter)>,
+    /// There was a gap: nothing behind it counts.
+    is_over: bool,
+}
+
+impl Replay {
+    fn take(&mut self, opening: &mut Opening, path: &Path, record: LogRecord) -> Result<()> {
+        let count = writes(record.payload).count() as u64;
+        let end = record.sequence + count;
+        if end <= self.in_tables + 1 {
+            return Ok(());
+        }
+        if record.sequence != self.last + 1 || self.is_over {
+            self.is_over = true;
+            return Ok(());
+        }
+        let needed = memtable_bytes(record.payload.len(), count);
+        if self.memtable.as_ref().is_some_and(|(memtable, _)| !memtable.fits(0, needed)) {
+            self.flush(opening)?;
+        }
+        let (memtable, inserter) = match &mut self.memtable {
+            Some(memtable) => memtable,
+            None => self.memtable.insert(new_memtable(opening.options.memtable_bytes.max(needed))?),
+        };
+        for (sequence, write) in (record.sequence..).zip(writes(record.payload)) {
+            let write = write.map_err(|reason| Error::corrupt(path, 0, reason))?;
+            let stamp = Stamp::new(sequence, write.kind);
+            if !memtable.insert(inserter, &Record { key: write.key, stamp, value: write.value }) {
+                return Err(Error::OutOfMemory);
+            }
+        }
+        self.last = end - 1;
+        Ok(())
+    }
+
+    fn flush(&mut self, opening: &mut Opening) -> Result<()> {
+        let Some((memtable, _)) = self.memtable.take() else { return Ok(()) };
+        let (vfs, directory) = (Arc::clone(&opening.vfs), opening.directory);
+        let version = opening.version.clone();
+        let output = Output {
+            vfs: &*vfs,
+            directory,
+            shape: opening.options.shape,
+            table_bytes: u64::MAX,
+            level: 0,
+            version: &version,
+            now_ms: opening.now_ms,
+        };
+        let runs = vec![Run::Memtable(MemtableCursor::new(memtable))];
+        let added = write_tables(&output, runs, || opening.take_number(), |_| Ok(()))?;
+        let edit = Edit { added: added.into_iter().map(|table| (0, table)).collect(), ..Edit::default() };
+        opening.version = version
+            .edited(&edit, |facts| opening.open_table(facts.number))?
+            .map_err(|reason| Error::corrupt(directory, 0, reason))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! How is a tree to be kept?
+
+use crate::lsm::compaction::Targets;
+use crate::lsm::table::{Compression, Shape};
+
+/// When is a write on the disk?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SyncMode {
+    /// Before it is acknowledged.
+    Always,
+    /// When [`sync`](super::Tree::sync) is called, which the owner does at intervals.
+    OnCall,
+    /// When the system gets round to it.
+    Never,
+}
+
+/// What a tree is opened with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TreeOptions {
+    pub(crate) sync: SyncMode,
+    /// A memtable is flushed when it has grown to this.
+    pub(crate) memtable_bytes: usize,
+    /// Memtables that wait to be flushed; one more, and writes wait.
+    pub(crate) frozen_memtables: usize,
+    /// 0 for no cache.
+    pub(crate) cache_bytes: u64,
+    pub(crate) shape: Shape,
+    pub(crate) table_bytes: u64,
+    pub(crate) targets: Targets,
+    /// Tables of level 0 at which writes wait.
+    pub(crate) level0_stop: usize,
+    /// Without, nothing is flushed or merged but on call: for tests that need to know what happens when.
+    pub(crate) has_workers: bool,
+}
+
+impl Default for TreeOptions {
+    fn default() -> Self {
+        Self {
+            sync: SyncMode::OnCall,
+            memtable_bytes: 64 << 20,
+            frozen_memtables: 2,
+            cache_bytes: 64 << 20,
+            shape: Shape { block_bytes: 4 << 10, compression: Compression::Lz4, filter_bits_per_key: 10 },
+            table_bytes: 64 << 20,
+            targets: Targets { level0_tables: 4, base_bytes: 256 << 20, multiplier: 10 },
+            level0_stop: 20,
+            has_workers: true,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What does a reader read? The tables and memtables of one moment. Whoever has a view keeps its files.
+
+use crate::error::Result;
+use crate::lsm::iter::{Merge, Run, lives_at};
+use crate::lsm::manifest::{LEVELS, Version};
+use crate::lsm::memtable::{Memtable, MemtableCursor};
+use crate::lsm::record::{Sequence, Stamp};
+use crate::lsm::table::{TableCursor, hash};
+use std::sync::Arc;
+
+/// A memtable that is written to no more.
+#[derive(Clone)]
+pub(crate) struct Frozen {
+    pub(crate) memtable: Arc<Memtable>,
+    /// Logs below this number are of no use once it is a table.
+    pub(crate) next_log: u64,
+    /// Sequence number of its newest write.
+    pub(crate) last_sequence: Sequence,
+}
+
+/// Everything there is to read. It never changes, but that its memtable grows.
+#[derive(Clone)]
+pub(crate) struct View {
+    pub(crate) memtable: Arc<Memtable>,
+    /// The oldest first.
+    pub(crate) frozen: Vec<Frozen>,
+    pub(crate) version: Arc<Version>,
+}
+
+impl View {
+    /// Hands the value of a key, as a reader at this sequence number and time sees it, to `f`.
+    pub(crate) fn get<R>(&self, key: &[u8], at: Sequence, now_ms: u64, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let mut f = Some(f);
+        let mut decide = |stamp: Stamp, value: &[u8]| {
+            lives_at(stamp, value, now_ms).and_then(|begin| f.take().map(|f| f(&value[begin..])))
+        };
+        let memtables = [&self.memtable].into_iter().chain(self.frozen.iter().rev().map(|frozen| &frozen.memtable));
+        for memtable in memtables {
+            if let Some(record) = memtable.get(key, at) {
+                return Ok(decide(record.stamp, record.value));
+            }
+        }
+        let (hash, newest) = (hash(key), Stamp::newest_at(at));
+        for table in &self.version.levels[0] {
+            let is_within = &table.facts.first_key[..] <= key && key <= &table.facts.last_key[..];
+            if is_within && let Some(found) = table.table.get(key, hash, newest, &mut decide)? {
+                return Ok(found);
+            }
+        }
+        for level in 1..LEVELS {
+            if let Some(table) = self.version.table_of(level, key)
+                && let Some(found) = table.table.get(key, hash, newest, &mut decide)?
+            {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// All of it in order.
+    pub(crate) fn merge(&self) -> Merge {
+        let frozen = self.frozen.iter().map(|frozen| &frozen.memtable);
+        let memtables = [&self.memtable].into_iter().chain(frozen);
+        let mut runs: Vec<_> =
+            memtables.map(|memtable| Run::Memtable(MemtableCursor::new(Arc::clone(memtable)))).collect();
+        runs.extend(self.version.levels[0].iter().map(|table| Run::Table(TableCursor::new(Arc::clone(&table.table)))));
+        let levels = (1..LEVELS).filter(|level| !self.version.levels[*level].is_empty());
+        runs.extend(levels.map(|level| Run::level(self.version.run(level))));
+        Merge::new(runs)
+    }
+}

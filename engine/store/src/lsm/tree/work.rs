@@ -1,0 +1,187 @@
+//! What is done behind the writes? Memtables become tables, the oldest first, and tables are merged when `pick` says so. Each change is one edit of the manifest, synced before
+//! what it makes needless is removed.
+
+use super::Inner;
+use super::commit::log_path;
+use super::view::View;
+use crate::error::{Error, Result};
+use crate::lsm::compaction::{Choice, Output, pick, table_path, write_tables};
+use crate::lsm::iter::Run;
+use crate::lsm::manifest::{Edit, TableFacts, Version};
+use crate::lsm::memtable::MemtableCursor;
+use crate::lsm::table::{Table, TableCursor};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::State;
+
+impl Inner {
+    /// Flushes memtables until the tree is closed.
+    pub(super) fn flush_always(&self) {
+        loop {
+            let mut state = self.state.lock();
+            while state.view.frozen.is_empty() && !state.is_closing {
+                self.work.wait(&mut state);
+            }
+            if state.is_closing {
+                return;
+            }
+            drop(state);
+            if let Err(error) = self.flush_oldest() {
+                return self.give_up(error);
+            }
+        }
+    }
+
+    /// Merges tables until the tree is closed.
+    pub(super) fn compact_always(&self) {
+        loop {
+            let mut state = self.state.lock();
+            let choice = loop {
+                if state.is_closing {
+                    return;
+                }
+                match pick(&state.view.version, &self.options.targets) {
+                    Some(choice) => break choice,
+                    None => self.work.wait(&mut state),
+                }
+            };
+            drop(state);
+            match self.compact(&choice) {
+                Ok(()) => {}
+                Err(_) if self.is_closing.load(Ordering::Relaxed) => return,
+                Err(error) => return self.give_up(error),
+            }
+        }
+    }
+
+    fn give_up(&self, error: Error) {
+        let _ = self.failed.set(error);
+        let _state = self.state.lock();
+        self.room.notify_all();
+        self.work.notify_all();
+    }
+
+    /// Makes a table of the oldest memtable that waits. False, where none does.
+    pub(super) fn flush_oldest(&self) -> Result<bool> {
+        let _alone = self.flushing.lock();
+        let view = Arc::clone(&self.state.lock().view);
+        let Some(frozen) = view.frozen.first() else { return Ok(false) };
+        let output = self.output(0, &view.version, u64::MAX);
+        let runs = vec![Run::Memtable(MemtableCursor::new(Arc::clone(&frozen.memtable)))];
+        let tables = write_tables(&output, runs, || self.state.lock().take_number(), |_| Ok(()))?;
+        let edit = Edit {
+            added: tables.into_iter().map(|table| (0, table)).collect(),
+            first_log: Some(frozen.next_log),
+            last_sequence: Some(frozen.last_sequence),
+            ..Edit::default()
+        };
+        let mut state = self.state.lock();
+        let needless = std::mem::replace(&mut state.first_log, frozen.next_log)..frozen.next_log;
+        self.install(&mut state, edit, |view| {
+            view.frozen.remove(0);
+        })?;
+        state.unsynced.retain(|(path, _)| !needless.clone().any(|number| *path == log_path(&self.directory, number)));
+        let gone: Vec<_> = state.logs.iter().copied().filter(|number| needless.contains(number)).collect();
+        state.logs.retain(|number| !needless.contains(number));
+        drop(state);
+        for number in gone {
+            // One that stays is removed when the tree is opened.
+            let _ = self.vfs.remove(&log_path(&self.directory, number));
+        }
+        Ok(true)
+    }
+
+    /// Merges what was chosen.
+    pub(super) fn compact(&self, choice: &Choice) -> Result<()> {
+        let _alone = self.compacting.lock();
+        let version = Arc::clone(&self.state.lock().view.version);
+        let of = |level: usize, numbers: &[u64]| -> Vec<_> {
+            let tables = version.levels[level].iter();
+            tables.filter(|table| numbers.contains(&table.facts.number)).cloned().collect()
+        };
+        let (upper, lower) = (of(choice.level, &choice.upper), of(choice.target, &choice.lower));
+        let removed = [(choice.level, &upper), (choice.target, &lower)];
+        let removed: Vec<_> =
+            removed.iter().flat_map(|(level, tables)| tables.iter().map(|table| (*level, table.facts.number))).collect();
+        if choice.is_move() {
+            let added = upper.iter().map(|table| (choice.target, TableFacts::clone(&table.facts))).collect();
+            let mut state = self.state.lock();
+            return self.install(&mut state, Edit { added, removed, ..Edit::default() }, |_| {});
+        }
+        let mut runs: Vec<_> = if choice.level == 0 {
+            upper.iter().map(|table| Run::Table(TableCursor::new(Arc::clone(&table.table)))).collect()
+        } else {
+            let tables = upper.iter().map(|table| (table.facts.last_key.clone(), Arc::clone(&table.table)));
+            vec![Run::level(tables.collect())]
+        };
+        if !lower.is_empty() {
+            let tables = lower.iter().map(|table| (table.facts.last_key.clone(), Arc::clone(&table.table)));
+            runs.push(Run::level(tables.collect()));
+        }
+        let output = self.output(choice.target, &version, self.options.table_bytes);
+        let go_on = |_| {
+            if self.is_closing.load(Ordering::Relaxed) {
+                return Err(Error::Closed);
+            }
+            Ok(())
+        };
+        let tables = write_tables(&output, runs, || self.state.lock().take_number(), go_on)?;
+        let added = tables.into_iter().map(|table| (choice.target, table)).collect();
+        let mut state = self.state.lock();
+        self.install(&mut state, Edit { added, removed, ..Edit::default() }, |_| {})?;
+        drop(state);
+        for table in upper.iter().chain(&lower) {
+            table.table.remove_when_dropped();
+        }
+        Ok(())
+    }
+
+    fn output<'a>(&'a self, level: usize, version: &'a Version, table_bytes: u64) -> Output<'a> {
+        Output {
+            vfs: &*self.vfs,
+            directory: &self.directory,
+            shape: self.options.shape,
+            table_bytes,
+            level,
+            version,
+            now_ms: self.now_ms.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Writes an edit to the manifest and shows what comes of it.
+    fn install(&self, state: &mut MutexGuard<State>, mut edit: Edit, change: impl FnOnce(&mut View)) -> Result<()> {
+        edit.next_file = Some(state.next_file);
+        let known = Arc::clone(&state.view.version);
+        let open = |facts: &TableFacts| {
+            let same = known.tables().find(|(_, table)| table.facts.number == facts.number);
+            same.map_or_else(|| self.open_table(facts), |(_, table)| Ok(Arc::clone(&table.table)))
+        };
+        let version = known.edited(&edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
+        state.manifest.append(&edit)?;
+        let mut view = View::clone(&state.view);
+        view.version = Arc::new(version);
+        change(&mut view);
+        self.show(state, view);
+        self.room.notify_all();
+        self.work.notify_all();
+        Ok(())
+    }
+
+    pub(super) fn open_table(&self, facts: &TableFacts) -> Result<Arc<Table>> {
+        let path = table_path(&self.directory, facts.number);
+        Ok(Arc::new(Table::open(&self.vfs, &path, facts.number, self.cache.clone())?))
+    }
+
+    /// Lets readers see a view.
+    pub(super) fn show(&self, state: &mut State, view: View) {
+        let view = Arc::new(view);
+        state.view = Arc::clone(&view);
+        self.view.store(view);
+    }
+
+    pub(super) fn sync_directory(&self) -> Result<()> {
+        self.vfs.sync_dir(&self.directory).map_err(|error| Error::io(&self.directory, "sync", &error))
+    }
+}

@@ -1,0 +1,99 @@
+//! What may be done to files? Every operation of the durable store goes through here, so that a test can count them, let any of them fail, and
+//! take the power away in the middle of one.
+//!
+//! The promises are those of a POSIX file system, and no more: what was written lasts only once its file is synced, and a name (created, renamed,
+//! linked, removed) only once its directory is.
+
+mod disk;
+#[cfg(test)]
+mod sim;
+#[cfg(test)]
+mod sim_test;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) use disk::Disk;
+#[cfg(test)]
+pub(crate) use sim::{Fault, SimDisk, Survival};
+
+/// A file system. Paths are used as they are given.
+pub(crate) trait Vfs: Send + Sync + 'static {
+    /// Makes a directory whose parent is there. Fine where it is there already.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// A new, empty file; an error where there is one.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>>;
+
+    /// A file that is there, to be written anew from its beginning; its old bytes stay until they are overwritten.
+    fn reuse(&self, path: &Path) -> io::Result<Box<dyn WriteFile>>;
+
+    /// A file that is there, to be read.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadFile>>;
+
+    /// Gives a file another name, in place of any file that has it: at one moment, even for a power cut.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Gives a file a second name; an error where there is one.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Takes a name away.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Names of the files in a directory, in no order.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+
+    /// Makes the names in a directory last.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Takes the file, made where it is not there, for this process alone until the guard is dropped;
+    /// [`io::ErrorKind::WouldBlock`] where another has it.
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>>;
+}
+
+/// A file that one owner writes.
+pub(crate) trait WriteFile: Send {
+    /// Hands bytes to the system and says how many it took: at least one, where there is one.
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Makes what was written last. Where it fails, what was written since the last success may be gone, whatever a second
+    /// call would say.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Sets the length: what is cut off is gone, what is added is zeros.
+    fn set_len(&mut self, len: u64) -> io::Result<()>;
+}
+
+/// A file that many read.
+pub(crate) trait ReadFile: Send + Sync {
+    /// Fills the buffer from an offset as far as the file goes, and says how far that is.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Bytes.
+    fn len(&self) -> io::Result<u64>;
+}
+
+/// Holds a lock on a file.
+pub(crate) trait Locked: Send + Sync {}
+
+/// Writes all of it, in as many pieces as the system takes.
+pub(crate) fn write_all_at(file: &mut dyn WriteFile, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = file.write_at(bytes, offset)?;
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes = &bytes[written..];
+        offset += written as u64;
+    }
+    Ok(())
+}
+
+/// Fills the whole buffer; [`io::ErrorKind::UnexpectedEof`] where the file ends before.
+pub(crate) fn read_exact_at(file: &dyn ReadFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    if file.read_at(buffer, offset)? < buffer.len() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,454 @@
+//! A disk in memory that forgets what was not synced, as the worst disk that POSIX allows would.
+//!
+//! Each operation has a number. A [`Fault`] names one: it fails with an error, takes half of what it was given, or the power goes while
+//! it is under way, after which every operation fails until [`SimDisk::restart`] has decided what survived:
+//!
+//! - Of a file: what was there at its last sync, and of later writes any 512-byte sectors, each on its own, in any order.
+//! - Of a directory: the names at its last sync, and of later operations any, each on its own. A rename is whole or not at all.
+
+use super::{Locked, ReadFile, Vfs, WriteFile};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a disk writes whole or not at all.
+const SECTOR: u64 = 512;
+
+/// What goes wrong, once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The operation fails with this and does nothing.
+    Error(io::ErrorKind),
+    /// A write takes half of its bytes; other operations succeed.
+    Short,
+    /// The power goes: the operation may have happened or not, and the later ones fail.
+    PowerCut,
+}
+
+/// What survives a power cut of what was not synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Survival {
+    Nothing,
+    Everything,
+    /// Each piece by a coin, thrown from this seed.
+    Some(u64),
+}
+
+/// A handle to the disk; clones are the same disk.
+#[derive(Clone)]
+pub(crate) struct SimDisk(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    files: Vec<Inode>,
+    names: BTreeMap<PathBuf, usize>,
+    lasting_names: BTreeMap<PathBuf, usize>,
+    unsynced_names: Vec<NameChange>,
+    directories: BTreeSet<PathBuf>,
+    locked: BTreeSet<PathBuf>,
+    operations: u64,
+    fault: Option<(u64, Fault)>,
+    dead: bool,
+    /// Handles of before a restart are dead.
+    life: u64,
+}
+
+#[derive(Default)]
+struct Inode {
+    now: Vec<u8>,
+    lasting: Vec<u8>,
+    unsynced: Vec<Change>,
+}
+
+enum Change {
+    Write { offset: u64, bytes: Vec<u8> },
+    Length(u64),
+}
+
+enum NameChange {
+    Put { path: PathBuf, file: usize },
+    Remove { path: PathBuf },
+    Rename { from: PathBuf, to: PathBuf, file: usize },
+}
+
+impl NameChange {
+    fn directory(&self) -> Option<&Path> {
+        let (Self::Put { path, .. } | Self::Remove { path } | Self::Rename { to: path, .. }) = self;
+        path.parent()
+    }
+
+    fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
+        match self {
+            Self::Put { path, file } => {
+                names.insert(path.clone(), *file);
+            }
+            Self::Remove { path } => {
+                names.remove(path);
+            }
+            Self::Rename { from, to, file } => {
+                names.remove(from);
+                names.insert(to.clone(), *file);
+            }
+        }
+    }
+}
+
+impl Change {
+    fn apply(&self, content: &mut Vec<u8>) {
+        match self {
+            Self::Write { offset, bytes } => put(content, bytes, *offset),
+            Self::Length(len) => content.resize(*len as usize, 0),
+        }
+    }
+
+    /// The sectors that survive, each on its own.
+    fn apply_some(&self, content: &mut Vec<u8>, mut survives: impl FnMut() -> bool) {
+        let Self::Write { offset, bytes } = self else {
+            if survives() {
+                self.apply(content);
+            }
+            return;
+        };
+        let mut from = 0;
+        while from < bytes.len() {
+            let at = offset + from as u64;
+            let to = bytes.len().min(from + (SECTOR - at % SECTOR) as usize);
+            if survives() {
+                put(content, &bytes[from..to], at);
+            }
+            from = to;
+        }
+    }
+}
+
+fn put(content: &mut Vec<u8>, bytes: &[u8], offset: u64) {
+    let end = offset as usize + bytes.len();
+    if content.len() < end {
+        content.resize(end, 0);
+    }
+    content[offset as usize..end].copy_from_slice(bytes);
+}
+
+impl SimDisk {
+    pub(crate) fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// How many operations there were.
+    pub(crate) fn operations(&self) -> u64 {
+        self.0.lock().operations
+    }
+
+    /// Lets the operation with this number, counted from 0 on, go wrong.
+    pub(crate) fn fail(&self, operation: u64, fault: Fault) {
+        self.0.lock().fault = Some((operation, fault));
+    }
+
+    /// The power comes back. What was not synced survives as said; earlier handles are dead, locks are gone, no fault is left.
+    pub(crate) fn restart(&self, survival: Survival) {
+        let mut state = self.0.lock();
+        let mut random = fastrand::Rng::with_seed(if let Survival::Some(seed) = survival { seed } else { 0 });
+        let mut survives = || match survival {
+            Survival::Nothing => false,
+            Survival::Everything => true,
+            Survival::Some(_) => random.bool(),
+        };
+        for file in &mut state.files {
+            for change in std::mem::take(&mut file.unsynced) {
+                change.apply_some(&mut file.lasting, &mut survives);
+            }
+            file.now = file.lasting.clone();
+        }
+        for change in std::mem::take(&mut state.unsynced_names) {
+            if survives() {
+                change.apply(&mut state.lasting_names);
+            }
+        }
+        state.names = state.lasting_names.clone();
+        state.locked.clear();
+        state.fault = None;
+        state.dead = false;
+        state.life += 1;
+    }
+
+    /// Flips bits of a file, for good.
+    pub(crate) fn flip(&self, path: &Path, offset: usize, mask: u8) {
+        let mut state = self.0.lock();
+        let file = state.names[path];
+        let file = &mut state.files[file];
+        file.now[offset] ^= mask;
+        file.lasting = file.now.clone();
+        file.unsynced.clear();
+    }
+
+    /// Cuts a file off, for good.
+    pub(crate) fn truncate(&self, path: &Path, len: usize) {
+        let mut state = self.0.lock();
+        let file = state.names[path];
+        let file = &mut state.files[file];
+        file.now.truncate(len);
+        file.lasting = file.now.clone();
+        file.unsynced.clear();
+    }
+
+    /// All files and their bytes.
+    pub(crate) fn content(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let state = self.0.lock();
+        state.names.iter().map(|(path, file)| (path.clone(), state.files[*file].now.clone())).collect()
+    }
+
+    fn handle(&self, file: usize) -> Handle {
+        Handle { disk: self.clone(), file, life: self.0.lock().life }
+    }
+}
+
+/// What is to become of an operation.
+enum Course {
+    Whole,
+    Short,
+    /// It happens, perhaps, and the power is gone.
+    Last,
+}
+
+impl State {
+    /// Counts an operation and says whether it goes well.
+    fn begin(&mut self) -> io::Result<Course> {
+        if self.dead {
+            return Err(io::Error::other("no power"));
+        }
+        let number = self.operations;
+        self.operations += 1;
+        match self.fault {
+            Some((at, fault)) if at == number => match fault {
+                Fault::Error(kind) => Err(kind.into()),
+                Fault::Short => Ok(Course::Short),
+                Fault::PowerCut => {
+                    self.dead = true;
+                    Ok(Course::Last)
+                }
+            },
+            _ => Ok(Course::Whole),
+        }
+    }
+
+    fn find(&self, path: &Path) -> io::Result<usize> {
+        self.names.get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn change_names(&mut self, change: NameChange) {
+        change.apply(&mut self.names);
+        self.unsynced_names.push(change);
+    }
+
+    fn make(&mut self, path: &Path) -> io::Result<usize> {
+        if self.names.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.has_directory(path)?;
+        self.files.push(Inode::default());
+        let file = self.files.len() - 1;
+        self.change_names(NameChange::Put { path: path.to_owned(), file });
+        Ok(file)
+    }
+
+    fn has_directory(&self, path: &Path) -> io::Result<()> {
+        match path.parent() {
+            Some(parent) if self.directories.contains(parent) => Ok(()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+impl Course {
+    /// The operation is done; but was it, if the power went?
+    fn end<T>(self, done: T) -> io::Result<T> {
+        match self {
+            Self::Whole | Self::Short => Ok(done),
+            Self::Last => Err(io::Error::other("the power went")),
+        }
+    }
+}
+
+impl Vfs for SimDisk {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        // A directory lasts at once: the store is handed one that is there, or makes one before anything is acknowledged.
+        state.directories.insert(path.to_owned());
+        course.end(())
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        let file = state.make(path)?;
+        drop(state);
+        course.end(Box::new(self.handle(file)))
+    }
+
+    fn reuse(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        let file = state.find(path)?;
+        drop(state);
+        course.end(Box::new(self.handle(file)))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadFile>> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        let file = state.find(path)?;
+        drop(state);
+        course.end(Arc::new(self.handle(file)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        let file = state.find(from)?;
+        state.has_directory(to)?;
+        state.change_names(NameChange::Rename { from: from.to_owned(), to: to.to_owned(), file });
+        course.end(())
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        let file = state.find(from)?;
+        state.has_directory(to)?;
+        if state.names.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        state.change_names(NameChange::Put { path: to.to_owned(), file });
+        course.end(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        state.find(path)?;
+        state.change_names(NameChange::Remove { path: path.to_owned() });
+        course.end(())
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        let inside = state.names.keys().filter(|name| name.parent() == Some(path));
+        let names =
+            inside.filter_map(|name| Some(name.file_name()?.to_str()?.to_owned())).collect::<Vec<_>>();
+        course.end(names)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.0.lock();
+        // A sync during which the power goes may have done nothing.
+        state.begin()?.end(())?;
+        let (synced, rest) = std::mem::take(&mut state.unsynced_names)
+            .into_iter()
+            .partition::<Vec<_>, _>(|change| change.directory() == Some(path));
+        synced.iter().for_each(|change| change.apply(&mut state.lasting_names));
+        state.unsynced_names = rest;
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>> {
+        let mut state = self.0.lock();
+        let course = state.begin()?;
+        if !state.names.contains_key(path) {
+            state.make(path)?;
+        }
+        if !state.locked.insert(path.to_owned()) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let life = state.life;
+        drop(state);
+        course.end(Box::new(Lock { disk: self.clone(), path: path.to_owned(), life }))
+    }
+}
+
+struct Handle {
+    disk: SimDisk,
+    file: usize,
+    life: u64,
+}
+
+impl Handle {
+    fn with<T>(&self, f: impl FnOnce(&mut Inode, &Course) -> T) -> io::Result<T> {
+        let mut state = self.disk.0.lock();
+        if state.life != self.life {
+            return Err(io::Error::other("a handle of before the power cut"));
+        }
+        let course = state.begin()?;
+        let done = f(&mut state.files[self.file], &course);
+        course.end(done)
+    }
+
+    fn change(&self, make: impl FnOnce(&Course) -> Change) -> io::Result<()> {
+        self.with(|file, course| {
+            let change = make(course);
+            change.apply(&mut file.now);
+            file.unsynced.push(change);
+        })
+    }
+}
+
+impl WriteFile for Handle {
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut taken = bytes.len();
+        self.change(|course| {
+            if matches!(course, Course::Short) {
+                taken = taken.div_ceil(2);
+            }
+            Change::Write { offset, bytes: bytes[..taken].to_vec() }
+        })?;
+        Ok(taken)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.with(|file, course| {
+            if !matches!(course, Course::Last) {
+                file.lasting = file.now.clone();
+                file.unsynced.clear();
+            }
+        })
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.change(|_| Change::Length(len))
+    }
+}
+
+impl ReadFile for Handle {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.with(|file, _| {
+            let rest = file.now.get(offset as usize..).unwrap_or(&[]);
+            let count = rest.len().min(buffer.len());
+            buffer[..count].copy_from_slice(&rest[..count]);
+            count
+        })
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.with(|file, _| file.now.len() as u64)
+    }
+}
+
+struct Lock {
+    disk: SimDisk,
+    path: PathBuf,
+    life: u64,
+}
+
+impl Locked for Lock {}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let mut state = self.disk.0.lock();
+        if state.life == self.life {
+            state.locked.remove(&self.path);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Does the simulated disk forget what a disk may forget, and nothing else?
+
+use super::{Fault, SimDisk, Survival, Vfs, write_all_at};
+use std::io;
+use std::path::{Path, PathBuf};
+
+fn disk() -> (SimDisk, PathBuf) {
+    let disk = SimDisk::new();
+    disk.create_dir(Path::new("/d")).unwrap();
+    (disk, PathBuf::from("/d/file"))
+}
+
+fn written(disk: &SimDisk, path: &Path, bytes: &[u8]) -> Box<dyn super::WriteFile> {
+    let mut file = disk.create(path).unwrap();
+    write_all_at(&mut *file, bytes, 0).unwrap();
+    file
+}
+
+#[test]
+fn a_name_lasts_with_its_directory_and_bytes_with_their_file() {
+    for (sync_file, sync_dir) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (disk, path) = disk();
+        let mut file = written(&disk, &path, b"hello");
+        if sync_file {
+            file.sync().unwrap();
+        }
+        if sync_dir {
+            disk.sync_dir(Path::new("/d")).unwrap();
+        }
+        disk.restart(Survival::Nothing);
+        let content = disk.content();
+        let expected = sync_dir.then(|| if sync_file { b"hello".to_vec() } else { Vec::new() });
+        assert_eq!(content.get(&path).cloned(), expected, "{sync_file} {sync_dir}");
+        assert!(file.write_at(b"x", 0).is_err(), "handles end with the power");
+    }
+}
+
+#[test]
+fn what_was_not_synced_survives_by_sectors() {
+    let mut torn = 0;
+    for seed in 0..50 {
+        let (disk, path) = disk();
+        let mut file = written(&disk, &path, &[1; 1_000]);
+        file.sync().unwrap();
+        disk.sync_dir(Path::new("/d")).unwrap();
+        write_all_at(&mut *file, &[2; 1_500], 700).unwrap();
+        disk.restart(Survival::Some(seed));
+        let bytes = disk.content().remove(&path).unwrap();
+        assert!(bytes[..700].iter().all(|byte| *byte == 1));
+        // 700..1024, 1024..1536, 1536..2048 and 2048..2200 are each as they were or as they were written.
+        for (from, to) in [(700, 1_000), (1_024, 1_536), (1_536, 2_048), (2_048, 2_200)] {
+            let piece = bytes.get(from..to.min(bytes.len())).unwrap_or(&[]);
+            assert!(piece.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {from}..{to}");
+        }
+        torn += u32::from(bytes.contains(&2) && bytes.iter().filter(|byte| **byte == 2).count() < 1_500);
+    }
+    assert!(torn > 20, "{torn} of 50 were torn");
+}
+
+#[test]
+fn a_rename_is_whole_or_not_at_all() {
+    let mut seen = [0; 2];
+    for seed in 0..20 {
+        let (disk, old) = disk();
+        written(&disk, &old, b"a").sync().unwrap();
+        disk.sync_dir(Path::new("/d")).unwrap();
+        disk.rename(&old, Path::new("/d/new")).unwrap();
+        disk.restart(Survival::Some(seed));
+        let names: Vec<_> = disk.content().into_keys().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+        seen[usize::from(names[0] == old)] += 1;
+    }
+    assert!(seen[0] > 2 && seen[1] > 2, "{seen:?}");
+}
+
+#[test]
+fn faults_strike_the_operation_they_name() {
+    let (disk, path) = disk();
+    disk.fail(disk.operations() + 1, Fault::Error(io::ErrorKind::StorageFull));
+    let mut file = disk.create(&path).unwrap();
+    assert_eq!(file.write_at(b"abc", 0).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert_eq!(file.write_at(b"abc", 0).unwrap(), 3);
+    disk.fail(disk.operations(), Fault::Short);
+    assert_eq!(file.write_at(b"abcd", 0).unwrap(), 2);
+    disk.fail(disk.operations(), Fault::PowerCut);
+    assert!(file.sync().is_err() && disk.list(Path::new("/d")).is_err());
+    disk.restart(Survival::Everything);
+    assert_eq!(disk.content()[&path], b"abc");
+}
+
+#[test]
+fn a_lock_is_one_process_s_until_it_is_dropped() {
+    let (disk, path) = disk();
+    let lock = disk.lock(&path).unwrap();
+    assert_eq!(disk.lock(&path).err().unwrap().kind(), io::ErrorKind::WouldBlock);
+    drop(lock);
+    assert!(disk.lock(&path).is_ok());
+}

@@ -1,0 +1,11 @@
+//! What brings back the memtable? A log: every batch is in it before it is acknowledged, so that no process that ends, however it ends, takes one along.
+
+mod reader;
+mod record;
+#[cfg(test)]
+mod wal_test;
+mod writer;
+
+pub(crate) use reader::{Ended, read};
+pub(crate) use record::{LogRecord, MAX_PAYLOAD, Write, put_write, writes};
+pub(crate) use writer::LogWriter;
