@@ -64,19 +64,30 @@ fn the_scan_finds_what_it_should() {
     assert_eq!(outside_names("// see crate::options"), Vec::<String>::new());
 }
 
+/// The real file system, behind the trait that tests put another one behind; and the durable store's two threads.
+const MAY: [(&str, &str); 2] = [("lsm/vfs/disk.rs", "std::fs"), ("lsm/tree/", "std::thread")];
+
 #[test]
 fn the_library_knows_no_sockets_no_environment_and_no_async() {
-    for file in rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for file in rust_files(&root) {
+        let name = file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+        if name.ends_with("_test.rs") {
+            continue;
+        }
         let source = fs::read_to_string(&file).unwrap();
         for forbidden in ["std::net", "std::env", "std::fs", "std::thread", "async fn"] {
-            let code = source.lines().map(|line| line.split("//").next().unwrap_or(""));
-            assert!({ code }.all(|line| !line.contains(forbidden)), "{} uses {forbidden}", file.display());
+            let may = MAY.iter().any(|(place, what)| name.starts_with(place) && *what == forbidden);
+            let mut code = source.lines().map(|line| line.split("//").next().unwrap_or(""));
+            assert!(may || code.all(|line| !line.contains(forbidden)), "{name} uses {forbidden}");
         }
     }
 }
 
 /// Entries live in memory that the store gives out and moves itself. Who touches it is listed here, and in `docs/memory-layout.md` with the reason.
-const UNSAFE: [&str; 16] = [
+const UNSAFE: [&str; 18] = [
+    "lsm/memtable/arena.rs",
+    "lsm/memtable/node.rs",
     "memory/buffer.rs",
     "memory/clear.rs",
     "memory/entry.rs",

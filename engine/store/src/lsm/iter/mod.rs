@@ -9,4 +9,4 @@ mod visible;
 
 pub(crate) use merge::Merge;
 pub(crate) use run::{LevelTables, Run};
-pub(crate) use visible::{Visible, lives_at};
+pub(crate) use visible::{Live, Visible, live};

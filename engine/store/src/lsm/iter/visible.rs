@@ -4,15 +4,24 @@ use super::merge::Merge;
 use crate::error::Result;
 use crate::lsm::record::{Kind, Record, Sequence, Stamp};
 
-/// Whether a version is a value at this time, in milliseconds since the Unix epoch, and where in its bytes that begins. `None`: it is gone.
+/// A value that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Live<'a> {
+    pub(crate) value: &'a [u8],
+    /// When it ends, in milliseconds since the Unix epoch.
+    pub(crate) until_ms: Option<u64>,
+}
+
+/// What a version is at a time, in milliseconds since the Unix epoch, which is asked for only where it matters. `None`: it is gone.
 #[inline]
-pub(crate) fn lives_at(stamp: Stamp, value: &[u8], now_ms: u64) -> Option<usize> {
+pub(crate) fn live(stamp: Stamp, value: &[u8], now_ms: impl FnOnce() -> u64) -> Option<Live<'_>> {
     match stamp.kind() {
-        Kind::Set => Some(0),
+        Kind::Set => Some(Live { value, until_ms: None }),
         Kind::Delete => None,
         Kind::SetUntil => {
-            let until = value.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))?;
-            (now_ms < until).then_some(8)
+            let (until, value) = value.split_first_chunk::<8>()?;
+            let until_ms = u64::from_le_bytes(*until);
+            (now_ms() < until_ms).then_some(Live { value, until_ms: Some(until_ms) })
         }
     }
 }
@@ -107,8 +116,8 @@ impl Visible {
                 decided = true;
                 self.key.clear();
                 self.key.extend_from_slice(key);
-                if let Some(begin) = lives_at(stamp, value, self.now_ms) {
-                    self.shown = Shown::InMerge(begin);
+                if let Some(live) = live(stamp, value, || self.now_ms) {
+                    self.shown = Shown::InMerge(value.len() - live.value.len());
                     return Ok(());
                 }
             }
@@ -128,10 +137,10 @@ impl Visible {
                 && *key == *self.key
             {
                 if stamp.sequence() <= self.at {
-                    let begin = lives_at(stamp, value, self.now_ms);
-                    lives = begin.is_some();
+                    let live = live(stamp, value, || self.now_ms);
+                    lives = live.is_some();
                     self.value.clear();
-                    self.value.extend_from_slice(&value[begin.unwrap_or(value.len())..]);
+                    self.value.extend_from_slice(live.map_or(b"", |live| live.value));
                 }
                 self.merge.previous()?;
             }

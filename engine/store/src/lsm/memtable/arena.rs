@@ -25,7 +25,6 @@ unsafe impl Sync for Arena {}
 impl Arena {
     /// Room for so many bytes. `None` where the system has no addresses for them.
     pub(super) fn new(capacity: usize) -> Option<Self> {
-        let capacity = capacity.checked_next_multiple_of(4096)?;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: an anonymous mapping at an address that the kernel chooses overlaps nothing.

@@ -18,7 +18,7 @@ pub(super) struct List {
 }
 
 /// Where the last insertion was, and the random numbers for heights.
-pub(super) struct Inserter {
+pub(crate) struct Inserter {
     /// On each level the last node before the place.
     before: [Node; MAX_HEIGHT],
     random: fastrand::Rng,

@@ -74,7 +74,7 @@ impl TableBuilder {
     pub(crate) fn add(&mut self, record: &Record) -> io::Result<()> {
         let is_new_key = self.first_key.is_none() || self.last_key() != record.key;
         // The versions of a key stay in one block: a read looks into one.
-        if is_new_key && self.block.len() >= self.shape.block_bytes {
+        if is_new_key && !self.block.is_empty() && self.block.len() >= self.shape.block_bytes {
             self.end_block()?;
         }
         if let Some(last) = self.ended.take() {

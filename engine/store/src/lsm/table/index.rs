@@ -187,7 +187,8 @@ mod tests {
             for probe in probes.iter().flat_map(|probe| [with(probe), probe.clone()]) {
                 let found = index.find(&probe);
                 let before = keys.iter().take(found * per_block);
-                prop_assert!({ before }.all(|key| *key < probe));
+                let is_behind = { before }.all(|key| *key < probe);
+                prop_assert!(is_behind);
                 prop_assert!(all.range(probe.clone()..).next().is_none_or(|next| index.find(next) >= found));
             }
         }

@@ -129,7 +129,7 @@ impl Table {
         let block = match cache.get(key) {
             Some(block) => block,
             None => {
-                let block: Arc<[u8]> = self.read(number, Arc::from)?;
+                let block: Arc<[u8]> = self.read(number, |raw| Arc::from(raw))?;
                 cache.insert(key, Arc::clone(&block));
                 block
             }
@@ -160,7 +160,7 @@ impl Table {
     fn block(&self, number: usize) -> Result<BlockCursor<Arc<[u8]>>> {
         let cached = self.cache.as_ref().and_then(|cache| cache.get((self.number, number as u32)));
         // Not put into the cache: a scan would push out what is read again.
-        let block = cached.map_or_else(|| self.read(number, Arc::from), Ok)?;
+        let block = cached.map_or_else(|| self.read(number, |raw| Arc::from(raw)), Ok)?;
         BlockCursor::new(block).map_err(|reason| self.damaged(number, reason))
     }
 

@@ -14,6 +14,7 @@ use parking_lot::MutexGuard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// What only the leader touches.
 pub(crate) struct Commit {
@@ -133,10 +134,13 @@ impl Inner {
     /// Commits batches that fit into the memtable.
     fn commit_group(&self, commit: &mut Commit, group: &[(&[u8], u64)]) -> Result<()> {
         let mut next = commit.next;
+        let mut bytes = 0;
         for (payload, count) in group {
             commit.log.add(next, payload);
             next += count;
+            bytes += payload.len() as u64;
         }
+        self.counters.written.fetch_add(bytes, Ordering::Relaxed);
         let failed = |error| Error::io(&commit.log_path, "append to", &error);
         commit.log.write().map_err(failed)?;
         if self.options.sync == SyncMode::Always {
@@ -157,12 +161,14 @@ impl Inner {
     /// Begins a new memtable and log; the old ones wait to be flushed. Waits while there are too many of them.
     pub(crate) fn freeze(&self, commit: &mut Commit, needed: usize) -> Result<()> {
         let mut state = self.state.lock();
-        while self.is_full(&state.view) {
-            self.look()?;
-            if !self.options.has_workers {
-                break;
+        if self.is_full(&state.view) && self.options.has_workers {
+            let begin = Instant::now();
+            while self.is_full(&state.view) {
+                self.look()?;
+                self.room.wait(&mut state);
             }
-            self.room.wait(&mut state);
+            self.counters.stalls.fetch_add(1, Ordering::Relaxed);
+            self.counters.stalled_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
         }
         let number = state.take_number();
         let path = log_path(&self.directory, number);

@@ -4,9 +4,11 @@
 //! then the number of the newest write that counts. In this order, for the view has everything up to the moment it was loaded, and what is newer than
 //! that lies in its memtable or is not seen; in the other order a merge between the two might have dropped what the number stands for.
 
+mod admin;
 mod commit;
 mod open;
 mod options;
+mod sync;
 mod view;
 #[cfg(test)]
 mod power_test;
@@ -14,14 +16,16 @@ mod power_test;
 mod tree_test;
 mod work;
 
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{debt_bytes, pick};
-use crate::lsm::iter::Visible;
+use crate::lsm::iter::{Live, Visible};
 use crate::lsm::manifest::Manifest;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::table::BlockCache;
 use crate::lsm::vfs::{Locked, Vfs};
 use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write};
+use admin::Counters;
 use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
 use parking_lot::{Condvar, Mutex};
@@ -31,6 +35,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use view::View;
 
+pub(crate) use admin::TreeStats;
 pub(crate) use options::{SyncMode, TreeOptions};
 
 /// A store in a directory.
@@ -48,8 +53,7 @@ struct Inner {
     view: ArcSwap<View>,
     /// The newest write that counts.
     published: AtomicU64,
-    /// The owner's time, as of its last call.
-    now_ms: AtomicU64,
+    clock: Arc<dyn Clock>,
     queue: Mutex<Queue>,
     turn: Condvar,
     commit: Mutex<Commit>,
@@ -58,8 +62,12 @@ struct Inner {
     work: Condvar,
     /// There may be room for another memtable.
     room: Condvar,
+    /// The tree is being closed.
+    closing: Condvar,
+    syncing: Mutex<()>,
     flushing: Mutex<()>,
     compacting: Mutex<()>,
+    counters: Counters,
     is_closing: AtomicBool,
     failed: OnceLock<Error>,
     _lock: Box<dyn Locked>,
@@ -125,34 +133,22 @@ impl Tree {
         self.inner.write(&batch.payload, batch.writes)
     }
 
-    /// Hands the value of a key at a time to `f`.
-    pub(crate) fn get<R>(&self, key: &[u8], now_ms: u64, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+    /// Hands the value of a key to `f`.
+    pub(crate) fn get<R>(&self, key: &[u8], f: impl FnOnce(Live) -> R) -> Result<Option<R>> {
         let view = self.inner.view.load();
         let at = self.inner.published.load(Ordering::Acquire);
-        view.get(key, at, now_ms, f)
+        view.get(key, at, || self.inner.clock.now_ms(), f)
     }
 
     /// The store as it is now, for as long as it is held.
     pub(crate) fn snapshot(&self) -> TreeSnapshot {
         let view = self.inner.view.load_full();
-        TreeSnapshot { view, at: self.inner.published.load(Ordering::Acquire) }
+        TreeSnapshot { view, at: self.inner.published.load(Ordering::Acquire), now_ms: self.inner.clock.now_ms() }
     }
 
-    /// Makes all that was acknowledged last.
+    /// Makes all that was acknowledged last, while others go on writing.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.inner.look()?;
-        let mut commit = self.inner.commit.lock();
-        let mut state = self.inner.state.lock();
-        let done = (|| {
-            for (path, mut log) in std::mem::take(&mut state.unsynced) {
-                log.sync().map_err(|error| Error::io(&path, "sync", &error))?;
-            }
-            self.inner.sync_directory()?;
-            commit.log.sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))
-        })();
-        done.inspect_err(|error| {
-            let _ = self.inner.failed.set(error.clone());
-        })
+        self.inner.sync()
     }
 
     /// Makes tables of all memtables.
@@ -182,11 +178,6 @@ impl Tree {
         }
     }
 
-    /// Tells the tree what time it is, for what is over when tables are merged.
-    pub(crate) fn set_now(&self, now_ms: u64) {
-        self.inner.now_ms.store(now_ms, Ordering::Relaxed);
-    }
-
     /// Bytes above what the levels may hold.
     pub(crate) fn debt_bytes(&self) -> u64 {
         debt_bytes(&self.inner.state.lock().view.version, &self.inner.options.targets)
@@ -194,7 +185,12 @@ impl Tree {
 
     /// Syncs and ends; what was acknowledged lasts.
     pub(crate) fn close(mut self) -> Result<()> {
-        let synced = self.sync();
+        let synced = self.sync().and_then(|()| {
+            let mut commit = self.inner.commit.lock();
+            let next = commit.next;
+            let ended = commit.log.end(next);
+            ended.map_err(|error| Error::io(&commit.log_path, "sync", &error))
+        });
         self.stop();
         synced
     }
@@ -202,11 +198,19 @@ impl Tree {
     fn stop(&mut self) {
         self.inner.is_closing.store(true, Ordering::Relaxed);
         self.inner.state.lock().is_closing = true;
-        self.inner.work.notify_all();
-        self.inner.room.notify_all();
+        self.inner.wake_all();
         for worker in self.workers.drain(..) {
             let _ = worker.join();
         }
+    }
+}
+
+impl Inner {
+    fn wake_all(&self) {
+        let _state = self.state.lock();
+        self.work.notify_all();
+        self.room.notify_all();
+        self.closing.notify_all();
     }
 }
 
@@ -221,16 +225,17 @@ impl Drop for Tree {
 pub(crate) struct TreeSnapshot {
     view: Arc<View>,
     at: Sequence,
+    now_ms: u64,
 }
 
 impl TreeSnapshot {
-    pub(crate) fn get<R>(&self, key: &[u8], now_ms: u64, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        self.view.get(key, self.at, now_ms, f)
+    pub(crate) fn get<R>(&self, key: &[u8], f: impl FnOnce(Live) -> R) -> Result<Option<R>> {
+        self.view.get(key, self.at, || self.now_ms, f)
     }
 
-    /// A walk through it, at a time.
-    pub(crate) fn walk(&self, now_ms: u64) -> Visible {
+    /// A walk through it.
+    pub(crate) fn walk(&self) -> Visible {
         debug_assert!(self.at <= MAX_SEQUENCE);
-        Visible::new(self.view.merge(), self.at, now_ms)
+        Visible::new(self.view.merge(), self.at, self.now_ms)
     }
 }

@@ -3,10 +3,12 @@
 //! Logs are read in their order for as long as the sequence numbers go on without a gap: what lies behind a gap was written later than something that is lost, and
 //! what survives is a prefix. What was read is flushed, so that an opened store has an empty log and nothing behind it.
 
+use super::admin::Counters;
 use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
 use super::options::{SyncMode, TreeOptions};
 use super::view::View;
 use super::{Inner, State, Tree};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{Output, table_path, write_tables};
 use crate::lsm::iter::Run;
@@ -19,18 +21,23 @@ use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 impl Tree {
     /// Opens the store in a directory, or makes one there.
-    pub(crate) fn open(vfs: Arc<dyn Vfs>, directory: &Path, options: TreeOptions, now_ms: u64) -> Result<Self> {
+    pub(crate) fn open(
+        vfs: Arc<dyn Vfs>,
+        directory: &Path,
+        options: TreeOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
         vfs.create_dir(directory).map_err(|error| Error::io(directory, "create", &error))?;
         let lock = lock(&*vfs, directory)?;
         let cache = (options.cache_bytes > 0)
             .then(|| Arc::new(BlockCache::new(options.cache_bytes, options.shape.block_bytes)));
-        let mut opening = Opening { vfs, directory, options, cache, now_ms, next_file: 1, version: Version::default() };
+        let mut opening = Opening { vfs, directory, options, cache, clock, next_file: 1, version: Version::default() };
         let found = opening.recover()?;
         let first_log = opening.take_number();
         let everything = Edit {
@@ -70,7 +77,7 @@ struct Opening<'a> {
     directory: &'a Path,
     options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
-    now_ms: u64,
+    clock: Arc<dyn Clock>,
     next_file: u64,
     version: Version,
 }
@@ -157,7 +164,7 @@ impl Opening<'_> {
             cache: self.cache,
             view: ArcSwap::new(Arc::clone(&view)),
             published: AtomicU64::new(last_sequence),
-            now_ms: AtomicU64::new(self.now_ms),
+            clock: self.clock,
             queue: Mutex::default(),
             turn: Condvar::new(),
             commit: Mutex::new(Commit {
@@ -178,21 +185,33 @@ impl Opening<'_> {
             }),
             work: Condvar::new(),
             room: Condvar::new(),
+            closing: Condvar::new(),
+            syncing: Mutex::new(()),
             flushing: Mutex::new(()),
             compacting: Mutex::new(()),
             is_closing: AtomicBool::new(false),
+            counters: Counters::default(),
             failed: OnceLock::new(),
             _lock: lock,
         });
-        let mut workers = Vec::new();
+        let mut tree = Tree { inner: Arc::clone(&inner), workers: Vec::new() };
         if inner.options.has_workers {
-            for (name, work) in [("plumbkv-flush", Inner::flush_always as fn(&Inner)), ("plumbkv-merge", Inner::compact_always)] {
-                let inner = Arc::clone(&inner);
-                let worker = std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
-                workers.push(worker.map_err(|error| Error::io(self.directory, "start a thread for", &error))?);
+            tree.start("plumbkv-flush", Inner::flush_always)?;
+            tree.start("plumbkv-merge", Inner::compact_always)?;
+            if let SyncMode::Interval(interval) = inner.options.sync {
+                tree.start("plumbkv-sync", move |inner| inner.sync_always(interval))?;
             }
         }
-        Ok(Tree { inner, workers })
+        Ok(tree)
+    }
+}
+
+impl Tree {
+    fn start(&mut self, name: &str, work: impl FnOnce(&Inner) + Send + 'static) -> Result<()> {
+        let inner = Arc::clone(&self.inner);
+        let worker = std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
+        self.workers.push(worker.map_err(|error| Error::io(&self.inner.directory, "start a thread for", &error))?);
+        Ok(())
     }
 }
 
@@ -285,7 +304,7 @@ impl Replay {
             table_bytes: u64::MAX,
             level: 0,
             version: &version,
-            now_ms: opening.now_ms,
+            now_ms: opening.clock.now_ms(),
         };
         let runs = vec![Run::Memtable(MemtableCursor::new(memtable))];
         let added = write_tables(&output, runs, || opening.take_number(), |_| Ok(()))?;

@@ -2,13 +2,16 @@
 
 use crate::lsm::compaction::Targets;
 use crate::lsm::table::{Compression, Shape};
+use std::time::Duration;
 
 /// When is a write on the disk?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SyncMode {
     /// Before it is acknowledged.
     Always,
-    /// When [`sync`](super::Tree::sync) is called, which the owner does at intervals.
+    /// At intervals, and when [`sync`](super::Tree::sync) is called.
+    Interval(Duration),
+    /// When [`sync`](super::Tree::sync) is called.
     OnCall,
     /// When the system gets round to it.
     Never,

@@ -1,6 +1,7 @@
 //! Does a tree hold what a sorted map holds, whatever is flushed, merged, opened again and looked back at in between?
 
 use super::{Batch, SyncMode, Tree, TreeOptions, TreeSnapshot};
+use crate::clock::ManualClock;
 use crate::error::Error;
 use crate::lsm::compaction::Targets;
 use crate::lsm::table::{Compression, Shape};
@@ -32,11 +33,11 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
 }
 
 pub(super) fn open(disk: &SimDisk, options: TreeOptions) -> Result<Tree, Error> {
-    Tree::open(Arc::new(disk.clone()), Path::new(DIRECTORY), options, NOW_MS)
+    Tree::open(Arc::new(disk.clone()), Path::new(DIRECTORY), options, Arc::new(ManualClock::new(NOW_MS)))
 }
 
 fn everything(snapshot: &TreeSnapshot) -> Result<Model, Error> {
-    let mut walk = snapshot.walk(NOW_MS);
+    let mut walk = snapshot.walk();
     let mut found = Model::new();
     walk.first()?;
     while let Some((key, value)) = walk.pair() {
@@ -128,7 +129,8 @@ proptest! {
         }
         prop_assert_eq!(&content(&tree).unwrap(), &model);
         for key in model.keys().chain(&probes) {
-            prop_assert_eq!(tree.get(key, NOW_MS, <[u8]>::to_vec).unwrap().as_ref(), model.get(key));
+            let found = tree.get(key, |live| live.value.to_vec()).unwrap();
+            prop_assert_eq!(found.as_ref(), model.get(key));
         }
         for (look, then) in looks {
             prop_assert_eq!(everything(&look).unwrap(), then);
@@ -190,7 +192,7 @@ fn writers_who_come_together_go_together_and_none_is_lost() {
                     batch.set(&key, &number.to_le_bytes());
                     batch.set(b"last", &key);
                     tree.write(&batch).unwrap();
-                    assert_eq!(tree.get(&key, NOW_MS, <[u8]>::to_vec).unwrap().unwrap(), number.to_le_bytes());
+                    assert_eq!(tree.get(&key, |live| live.value.to_vec()).unwrap().unwrap(), number.to_le_bytes());
                 }
             });
         }

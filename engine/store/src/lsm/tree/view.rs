@@ -1,7 +1,7 @@
 //! What does a reader read? The tables and memtables of one moment. Whoever has a view keeps its files.
 
 use crate::error::Result;
-use crate::lsm::iter::{Merge, Run, lives_at};
+use crate::lsm::iter::{Live, Merge, Run, live};
 use crate::lsm::manifest::{LEVELS, Version};
 use crate::lsm::memtable::{Memtable, MemtableCursor};
 use crate::lsm::record::{Sequence, Stamp};
@@ -29,11 +29,15 @@ pub(crate) struct View {
 
 impl View {
     /// Hands the value of a key, as a reader at this sequence number and time sees it, to `f`.
-    pub(crate) fn get<R>(&self, key: &[u8], at: Sequence, now_ms: u64, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+    pub(crate) fn get<R>(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        now_ms: impl Fn() -> u64,
+        f: impl FnOnce(Live) -> R,
+    ) -> Result<Option<R>> {
         let mut f = Some(f);
-        let mut decide = |stamp: Stamp, value: &[u8]| {
-            lives_at(stamp, value, now_ms).and_then(|begin| f.take().map(|f| f(&value[begin..])))
-        };
+        let mut decide = |stamp: Stamp, value: &[u8]| live(stamp, value, &now_ms).and_then(|live| f.take().map(|f| f(live)));
         let memtables = [&self.memtable].into_iter().chain(self.frozen.iter().rev().map(|frozen| &frozen.memtable));
         for memtable in memtables {
             if let Some(record) = memtable.get(key, at) {

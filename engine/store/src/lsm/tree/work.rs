@@ -58,9 +58,7 @@ impl Inner {
 
     fn give_up(&self, error: Error) {
         let _ = self.failed.set(error);
-        let _state = self.state.lock();
-        self.room.notify_all();
-        self.work.notify_all();
+        self.wake_all();
     }
 
     /// Makes a table of the oldest memtable that waits. False, where none does.
@@ -71,6 +69,7 @@ impl Inner {
         let output = self.output(0, &view.version, u64::MAX);
         let runs = vec![Run::Memtable(MemtableCursor::new(Arc::clone(&frozen.memtable)))];
         let tables = write_tables(&output, runs, || self.state.lock().take_number(), |_| Ok(()))?;
+        self.counters.flushed.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
         let edit = Edit {
             added: tables.into_iter().map(|table| (0, table)).collect(),
             first_log: Some(frozen.next_log),
@@ -128,6 +127,7 @@ impl Inner {
             Ok(())
         };
         let tables = write_tables(&output, runs, || self.state.lock().take_number(), go_on)?;
+        self.counters.merged.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
         let added = tables.into_iter().map(|table| (choice.target, table)).collect();
         let mut state = self.state.lock();
         self.install(&mut state, Edit { added, removed, ..Edit::default() }, |_| {})?;
@@ -146,7 +146,7 @@ impl Inner {
             table_bytes,
             level,
             version,
-            now_ms: self.now_ms.load(Ordering::Relaxed),
+            now_ms: self.clock.now_ms(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The file system of the machine.
 
-use super::{Locked, ReadFile, Vfs, WriteFile};
+use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -90,6 +90,16 @@ impl WriteFile for Written {
 
     fn set_len(&mut self, len: u64) -> io::Result<()> {
         self.0.set_len(len)
+    }
+
+    fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {
+        Ok(Arc::new(Written(self.0.try_clone()?)))
+    }
+}
+
+impl SyncFile for Written {
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
     }
 }
 

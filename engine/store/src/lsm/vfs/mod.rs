@@ -63,6 +63,15 @@ pub(crate) trait WriteFile: Send {
 
     /// Sets the length: what is cut off is gone, what is added is zeros.
     fn set_len(&mut self, len: u64) -> io::Result<()>;
+
+    /// What syncs the file while its owner goes on writing.
+    fn syncer(&self) -> io::Result<Arc<dyn SyncFile>>;
+}
+
+/// Syncs a file that somebody else writes.
+pub(crate) trait SyncFile: Send + Sync {
+    /// Makes what was written before the call last; a failure means what it means in [`WriteFile::sync`].
+    fn sync(&self) -> io::Result<()>;
 }
 
 /// A file that many read.

@@ -6,7 +6,7 @@
 //! - Of a file: what was there at its last sync, and of later writes any 512-byte sectors, each on its own, in any order.
 //! - Of a directory: the names at its last sync, and of later operations any, each on its own. A rename is whole or not at all.
 
-use super::{Locked, ReadFile, Vfs, WriteFile};
+use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -408,16 +408,26 @@ impl WriteFile for Handle {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        SyncFile::sync(self)
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.change(|_| Change::Length(len))
+    }
+
+    fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {
+        Ok(Arc::new(Self { disk: self.disk.clone(), file: self.file, life: self.life }))
+    }
+}
+
+impl SyncFile for Handle {
+    fn sync(&self) -> io::Result<()> {
         self.with(|file, course| {
             if !matches!(course, Course::Last) {
                 file.lasting = file.now.clone();
                 file.unsynced.clear();
             }
         })
-    }
-
-    fn set_len(&mut self, len: u64) -> io::Result<()> {
-        self.change(|_| Change::Length(len))
     }
 }
 

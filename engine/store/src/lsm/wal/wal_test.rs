@@ -126,7 +126,7 @@ fn every_flipped_byte_of_a_closed_log_is_damage() {
     let mut log = LogWriter::new(disk.create(Path::new(PATH)).unwrap(), 1);
     fill(&mut log, 1, 6, 2).unwrap();
     let len = log.len() as usize;
-    log.close(6).unwrap();
+    log.end(6).unwrap();
     for at in 0..len {
         disk.flip(Path::new(PATH), at, 1 << (at % 8));
         let (found, ended) = found(&disk, 1);

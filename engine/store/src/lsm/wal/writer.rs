@@ -2,8 +2,9 @@
 
 use super::record::{LogRecord, put_record};
 use crate::lsm::record::Sequence;
-use crate::lsm::vfs::{WriteFile, write_all_at};
+use crate::lsm::vfs::{SyncFile, WriteFile, write_all_at};
 use std::io;
+use std::sync::Arc;
 
 /// Buffers above it are given back after use.
 const KEPT: usize = 1 << 20;
@@ -19,6 +20,19 @@ pub(crate) struct LogWriter {
     buffer: Vec<u8>,
     /// Something failed, and nobody knows what the file holds.
     broken: bool,
+}
+
+/// A sync that was begun.
+pub(crate) struct PendingSync {
+    file: Arc<dyn SyncFile>,
+    log: u64,
+    written: u64,
+}
+
+impl PendingSync {
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync()
+    }
 }
 
 impl LogWriter {
@@ -60,8 +74,24 @@ impl LogWriter {
         done
     }
 
+    /// What is to be synced, while writing goes on. `None`, where nothing is.
+    pub(crate) fn begin_sync(&self) -> io::Result<Option<PendingSync>> {
+        self.look()?;
+        if self.synced == self.written {
+            return Ok(None);
+        }
+        Ok(Some(PendingSync { file: self.file.syncer()?, log: self.log, written: self.written }))
+    }
+
+    /// Takes notice of a sync that was done meanwhile, perhaps of an earlier log.
+    pub(crate) fn end_sync(&mut self, done: &PendingSync) {
+        if done.log == self.log {
+            self.synced = self.synced.max(done.written);
+        }
+    }
+
     /// Syncs, and leaves a mark that all of it was: without the mark a damaged end looks like one that was never written.
-    pub(crate) fn close(mut self, next: Sequence) -> io::Result<()> {
+    pub(crate) fn end(&mut self, next: Sequence) -> io::Result<()> {
         self.sync()?;
         self.add(next, &[]);
         self.write()?;

@@ -1,0 +1,208 @@
+//! What is done to a tree as a whole? It is emptied, copied, looked over and counted.
+
+use super::commit::{log_path, new_memtable};
+use super::options::SyncMode;
+use super::view::View;
+use super::{Inner, Tree};
+use crate::error::{Error, Result};
+use crate::lsm::compaction::table_path;
+use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
+use crate::lsm::record::is_before;
+use crate::lsm::table::TableCursor;
+use crate::lsm::wal::LogWriter;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a tree has done since it was opened.
+#[derive(Default)]
+pub(super) struct Counters {
+    /// Bytes of keys and values that were written.
+    pub(super) written: AtomicU64,
+    /// Bytes of tables that memtables became.
+    pub(super) flushed: AtomicU64,
+    /// Bytes of tables that merges made.
+    pub(super) merged: AtomicU64,
+    /// Times that writes waited for room, and for how long.
+    pub(super) stalls: AtomicU64,
+    pub(super) stalled_us: AtomicU64,
+}
+
+/// What a tree holds and has done.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TreeStats {
+    /// Tables and bytes of each level.
+    pub(crate) levels: [(usize, u64); LEVELS],
+    /// Versions in tables and memtables.
+    pub(crate) versions: u64,
+    pub(crate) memtable_bytes: u64,
+    pub(crate) frozen_memtables: usize,
+    /// Bytes of memory that indexes and filters take.
+    pub(crate) index_bytes: u64,
+    pub(crate) cache_bytes: u64,
+    pub(crate) cache_hits: u64,
+    pub(crate) cache_misses: u64,
+    pub(crate) written: u64,
+    pub(crate) flushed: u64,
+    pub(crate) merged: u64,
+    pub(crate) stalls: u64,
+    pub(crate) stalled_us: u64,
+}
+
+impl Tree {
+    /// Takes everything away, at one moment. Snapshots keep what they have.
+    pub(crate) fn clear(&self) -> Result<()> {
+        let inner = &self.inner;
+        inner.look()?;
+        // Whoever flushes or merges needs none of what is held here, and ends.
+        let mut commit = inner.commit.lock();
+        let _flushing = inner.flushing.lock();
+        let _compacting = inner.compacting.lock();
+        let mut state = inner.state.lock();
+        let number = state.take_number();
+        let path = log_path(&inner.directory, number);
+        let done = (|| {
+            let file = inner.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
+            if inner.options.sync != SyncMode::Never {
+                inner.sync_directory()?;
+            }
+            let (memtable, inserter) = new_memtable(inner.options.memtable_bytes)?;
+            let removed = state.view.version.tables().map(|(level, table)| (level, table.facts.number)).collect();
+            let edit = Edit {
+                removed,
+                first_log: Some(number),
+                next_file: Some(state.next_file),
+                last_sequence: Some(commit.next - 1),
+                ..Edit::default()
+            };
+            state.manifest.append(&edit)?;
+            Ok((file, memtable, inserter))
+        })();
+        let (file, memtable, inserter) = done.inspect_err(|error: &Error| {
+            let _ = inner.failed.set(error.clone());
+        })?;
+        commit.log = LogWriter::new(file, number);
+        commit.log_path = path;
+        commit.memtable = Arc::clone(&memtable);
+        commit.inserter = inserter;
+        let old = Arc::clone(&state.view);
+        inner.show(&mut state, View { memtable, frozen: Vec::new(), version: Arc::default() });
+        old.version.tables().for_each(|(_, table)| table.table.remove_when_dropped());
+        state.unsynced.clear();
+        state.first_log = number;
+        for log in std::mem::replace(&mut state.logs, vec![number]) {
+            // One that stays is removed when the tree is opened.
+            let _ = inner.vfs.remove(&log_path(&inner.directory, log));
+        }
+        drop(state);
+        inner.room.notify_all();
+        Ok(())
+    }
+
+    /// Makes a copy of the tree in a new directory on the same file system, of links to its tables. It holds what was written before the call.
+    pub(crate) fn checkpoint(&self, directory: &Path) -> Result<()> {
+        let inner = &self.inner;
+        let vfs = &*inner.vfs;
+        vfs.create_dir(directory).map_err(|error| Error::io(directory, "create", &error))?;
+        let names = vfs.list(directory).map_err(|error| Error::io(directory, "list", &error))?;
+        if !names.is_empty() {
+            return Err(Error::InvalidOption {
+                option: "checkpoint",
+                reason: format!("{} is not empty; name a directory that is not there yet", directory.display()),
+            });
+        }
+        self.flush()?;
+        // As long as it is held, its tables are there.
+        let view = inner.view.load_full();
+        let last_sequence = inner.published.load(Ordering::Acquire);
+        let mut added = Vec::new();
+        for (level, table) in view.version.tables() {
+            let number = table.facts.number;
+            let (from, to) = (table_path(&inner.directory, number), table_path(directory, number));
+            vfs.link(&from, &to).map_err(|error| Error::io(&to, "link", &error))?;
+            added.push((level, TableFacts::clone(&table.facts)));
+        }
+        vfs.sync_dir(directory).map_err(|error| Error::io(directory, "sync", &error))?;
+        let highest = added.iter().map(|(_, table)| table.number).max().unwrap_or(0);
+        let everything = Edit {
+            added,
+            removed: Vec::new(),
+            first_log: Some(highest + 2),
+            next_file: Some(highest + 2),
+            last_sequence: Some(last_sequence),
+        };
+        Manifest::create(vfs, directory, highest + 1, &everything).map(drop)
+    }
+
+    /// Reads every block of every table, and looks whether they are whole and in order. Versions read.
+    pub(crate) fn verify(&self, mut progress: impl FnMut(u64)) -> Result<u64> {
+        let view = self.inner.view.load_full();
+        let mut versions = 0;
+        for (_, table) in view.version.tables() {
+            let mut cursor = TableCursor::new(Arc::clone(&table.table));
+            let path = table_path(&self.inner.directory, table.facts.number);
+            let mut last: Option<(Vec<u8>, crate::lsm::record::Stamp)> = None;
+            let mut found = 0;
+            cursor.first()?;
+            while let Some(record) = cursor.record() {
+                if let Some((key, stamp)) = &last
+                    && !is_before(key, *stamp, record.key, record.stamp)
+                {
+                    return Err(Error::corrupt(&path, 0, "the keys are out of order"));
+                }
+                let (key, stamp) = last.get_or_insert_with(|| (Vec::new(), record.stamp));
+                key.clear();
+                key.extend_from_slice(record.key);
+                *stamp = record.stamp;
+                found += 1;
+                cursor.next()?;
+            }
+            if found != table.facts.versions {
+                return Err(Error::corrupt(&path, 0, "there are fewer or more versions than the manifest says"));
+            }
+            versions += found;
+            progress(versions);
+        }
+        Ok(versions)
+    }
+
+    pub(crate) fn stats(&self) -> TreeStats {
+        self.inner.stats()
+    }
+}
+
+impl Inner {
+    pub(super) fn stats(&self) -> TreeStats {
+        let view = self.view.load_full();
+        let version = &view.version;
+        let memtables = [&view.memtable].into_iter().chain(view.frozen.iter().map(|frozen| &frozen.memtable));
+        let (in_memtables, memtable_bytes) =
+            memtables.fold((0, 0), |(versions, bytes), table| (versions + table.versions(), bytes + table.bytes() as u64));
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut levels = [(0, 0); LEVELS];
+        for (level, tables) in levels.iter_mut().enumerate() {
+            *tables = (version.levels[level].len(), version.bytes(level));
+        }
+        let (cache, counters) = (self.cache.as_deref(), &self.counters);
+        TreeStats {
+            levels,
+            versions: in_memtables + version.tables().map(|(_, table)| table.facts.versions).sum::<u64>(),
+            memtable_bytes,
+            frozen_memtables: view.frozen.len(),
+            index_bytes: index_bytes(version),
+            cache_bytes: cache.map_or(0, super::BlockCache::bytes),
+            cache_hits: cache.map_or(0, super::BlockCache::hits),
+            cache_misses: cache.map_or(0, super::BlockCache::misses),
+            written: of(&counters.written),
+            flushed: of(&counters.flushed),
+            merged: of(&counters.merged),
+            stalls: of(&counters.stalls),
+            stalled_us: of(&counters.stalled_us),
+        }
+    }
+}
+
+/// Bytes of memory that the indexes and filters of open tables take.
+pub(super) fn index_bytes(version: &Version) -> u64 {
+    version.tables().map(|(_, table)| table.table.resident_bytes() as u64).sum()
+}

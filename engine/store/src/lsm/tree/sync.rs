@@ -1,0 +1,57 @@
+//! When do acknowledged writes last? When their log is synced: before they are acknowledged, at intervals, or when somebody asks. Nobody waits for a sync that he did not ask for.
+
+use super::Inner;
+use crate::error::{Error, Result};
+use std::time::Duration;
+
+impl Inner {
+    /// Makes all that was acknowledged before the call last.
+    pub(super) fn sync(&self) -> Result<()> {
+        let _alone = self.syncing.lock();
+        self.look()?;
+        let done = self.sync_logs();
+        if let Err(error) = &done {
+            let _ = self.failed.set(error.clone());
+        }
+        done
+    }
+
+    fn sync_logs(&self) -> Result<()> {
+        let (earlier, pending, path) = {
+            let commit = self.commit.lock();
+            let mut state = self.state.lock();
+            let pending = commit.log.begin_sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))?;
+            (std::mem::take(&mut state.unsynced), pending, commit.log_path.clone())
+        };
+        if earlier.is_empty() && pending.is_none() {
+            return Ok(());
+        }
+        // The oldest first: what survives is a prefix at every moment.
+        for (path, mut log) in earlier {
+            log.sync().map_err(|error| Error::io(&path, "sync", &error))?;
+        }
+        self.sync_directory()?;
+        if let Some(pending) = pending {
+            pending.sync().map_err(|error| Error::io(&path, "sync", &error))?;
+            self.commit.lock().log.end_sync(&pending);
+        }
+        Ok(())
+    }
+
+    /// Syncs at intervals until the tree is closed.
+    pub(super) fn sync_always(&self, interval: Duration) {
+        loop {
+            let mut state = self.state.lock();
+            if !state.is_closing {
+                self.closing.wait_for(&mut state, interval);
+            }
+            if state.is_closing {
+                return;
+            }
+            drop(state);
+            if self.sync().is_err() {
+                return self.wake_all();
+            }
+        }
+    }
+}
