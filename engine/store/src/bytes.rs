@@ -21,3 +21,20 @@ pub(crate) fn check_value_len(len: usize) -> Result<()> {
     }
     Ok(())
 }
+
+/// A decimal integer as Redis takes it: an optional minus, no plus, no leading zeros, no spaces, within an `i64`.
+pub(crate) fn parse_integer(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_plain = match digits {
+        [b'0'] => digits.len() == text.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    if !is_plain {
+        return None;
+    }
+    // Downwards, because there is one negative number more than there are positive ones.
+    let down = |sum: i64, digit: &u8| sum.checked_mul(10)?.checked_sub(i64::from(digit - b'0'));
+    let negative = digits.iter().try_fold(0, down)?;
+    if digits.len() < text.len() { Some(negative) } else { negative.checked_neg() }
+}

@@ -75,8 +75,29 @@ pub enum Error {
         /// The system's words.
         message: String,
     },
+    /// The entry takes more than a quarter of the memory that the database may use.
+    #[error(
+        "the entry takes {needed} bytes and may take {limit}, a quarter of the memory budget of {budget}; raise \
+         the budget or split the value"
+    )]
+    TooLargeForBudget {
+        /// Bytes of key and value.
+        needed: u64,
+        /// The most that an entry may take.
+        limit: u64,
+        /// The memory budget in bytes.
+        budget: u64,
+    },
+    /// A cursor of [`scan`](crate::Database::scan) that no call has returned, or that is forgotten.
+    #[error("the cursor {cursor} is not known, or no longer; begin again with 0")]
+    UnknownCursor {
+        /// The cursor.
+        cursor: u64,
+    },
     /// Another process has the directory open.
-    #[error("{path} is in use by another process; a store has one process at a time: end that one, or ask it")]
+    #[error(
+        "{path} is in use by another process; a store has one process at a time: end that one, or ask it"
+    )]
     InUse {
         /// The directory.
         path: String,
@@ -85,7 +106,9 @@ pub enum Error {
     #[error("the store is being closed")]
     Closed,
     /// A file does not hold what was written to it.
-    #[error("{path}: at byte {offset}: {reason}; run `plumbkv check` for the extent, `plumbkv repair` to save the rest")]
+    #[error(
+        "{path}: at byte {offset}: {reason}; run `plumbkv check` for the extent, `plumbkv repair` to save the rest"
+    )]
     Corrupt {
         /// The file.
         path: String,

@@ -40,6 +40,7 @@ struct Readme;
 mod bytes;
 mod clock;
 mod database;
+mod durable;
 mod error;
 mod lsm;
 mod memory;
@@ -49,6 +50,9 @@ mod stats;
 pub use bytes::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::Database;
+pub use durable::{
+    Batch, Compression, Direction, LevelStats, Profile, Range, Snapshot, StorageStats, SyncMode,
+};
 pub use error::{Error, Result};
 pub use memory::{
     Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, SetOptions,

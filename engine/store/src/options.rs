@@ -3,7 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use std::path::PathBuf;
+
 use crate::clock::{Clock, SystemClock};
+use crate::durable::{Compression, DurableOptions, Profile, SyncMode};
 use crate::memory::Policy;
 
 /// What a [`Database`](crate::Database) is opened with.
@@ -15,6 +18,7 @@ pub struct Options {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shards: Option<usize>,
     pub(crate) seed: Option<u64>,
+    pub(crate) durable: Option<DurableOptions>,
 }
 
 impl Options {
@@ -30,7 +34,54 @@ impl Options {
             clock: Arc::new(SystemClock),
             shards: None,
             seed: None,
+            durable: None,
         }
+    }
+
+    /// A store in a directory, which is made where it is not there; what is acknowledged survives the end of the process. One process at a time
+    /// has it open.
+    #[must_use]
+    pub fn durable(path: impl Into<PathBuf>) -> Self {
+        let durable = Some(DurableOptions::new(path.into()));
+        Self { policy: Policy::NoEviction, shards: Some(1), durable, ..Self::memory(u64::MAX) }
+    }
+
+    /// When writes are on the disk. Default: every second. Of no effect on a memory store, as the four below.
+    #[must_use]
+    pub fn sync_mode(self, sync: SyncMode) -> Self {
+        self.with_durable(|durable| durable.sync = sync)
+    }
+
+    /// What the durable store is made for.
+    #[must_use]
+    pub fn profile(self, profile: Profile) -> Self {
+        self.with_durable(|durable| durable.profile = profile)
+    }
+
+    /// Bytes of memory for memtables, cache, indexes and filters together; at least 1 MiB. Default as the profile says. An entry may take a quarter
+    /// of it.
+    #[must_use]
+    pub fn memory_budget(self, bytes: u64) -> Self {
+        self.with_durable(|durable| durable.budget = Some(bytes))
+    }
+
+    /// Bytes of the block cache, 0 for none, whatever else the budget holds. Default: what memtables, indexes and filters leave of it.
+    #[must_use]
+    pub fn cache_bytes(self, bytes: u64) -> Self {
+        self.with_durable(|durable| durable.cache = Some(bytes))
+    }
+
+    /// How tables are compressed. Default [`Compression::Lz4`].
+    #[must_use]
+    pub fn compression(self, compression: Compression) -> Self {
+        self.with_durable(|durable| durable.compression = compression)
+    }
+
+    fn with_durable(mut self, change: impl FnOnce(&mut DurableOptions)) -> Self {
+        if let Some(durable) = &mut self.durable {
+            change(durable);
+        }
+        self
     }
 
     /// Which key goes when the cap is reached. Default [`Policy::AllkeysLru`].
@@ -80,6 +131,7 @@ impl fmt::Debug for Options {
             .field("policy", &self.policy)
             .field("samples", &self.samples)
             .field("shards", &self.shards)
+            .field("durable", &self.durable)
             .finish_non_exhaustive()
     }
 }

@@ -11,3 +11,9 @@ mod table;
 mod tree;
 mod vfs;
 mod wal;
+
+pub(crate) use compaction::Targets;
+pub(crate) use iter::{Live, Visible};
+pub(crate) use table::{Compression, Shape, hash};
+pub(crate) use tree::{Batch, SyncMode, Tree, TreeOptions, TreeSnapshot};
+pub(crate) use vfs::{Disk, Vfs};

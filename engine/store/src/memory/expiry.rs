@@ -47,7 +47,7 @@ pub enum ExpireCondition {
 }
 
 impl ExpireCondition {
-    fn holds(self, current: Option<u64>, proposed: u64) -> bool {
+    pub(crate) fn holds(self, current: Option<u64>, proposed: u64) -> bool {
         match self {
             Self::Always => true,
             Self::IfNone => current.is_none(),

@@ -44,6 +44,11 @@ impl Drop for Holder {
 }
 
 impl Value {
+    /// Bytes that are nowhere else.
+    pub(crate) fn copied(bytes: Vec<u8>) -> Self {
+        Self(Inner::Copied(bytes))
+    }
+
     /// The value of the entry at `at` of a locked shard.
     pub(super) fn of(store: &Arc<Store>, shard: &Shard, at: usize) -> Option<Self> {
         if let Some(entry) = shard.table.hold(at, &store.common.heap) {

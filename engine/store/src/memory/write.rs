@@ -9,7 +9,7 @@ use super::shard::{New, Shard, Shortage, Stop, Wants};
 use super::store::{Location, Store};
 use super::table::{Held, smallest_cost};
 use super::value::Value;
-use crate::bytes::{check_key, check_value_len};
+use crate::bytes::{check_key, check_value_len, parse_integer};
 use crate::error::{Error, Result};
 
 /// When [`set_with`](crate::Database::set_with) writes.
@@ -174,6 +174,31 @@ impl Store {
         Ok(())
     }
 
+    pub(crate) fn compare_and_set(
+        &self,
+        key: &[u8],
+        expected: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Result<bool> {
+        check_key(key)?;
+        check_value_len(value.map_or(0, <[u8]>::len))?;
+        let location = self.locate(key);
+        self.with_room(location, |shard| {
+            let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key);
+            let held = at.and_then(|at| shard.table.held(at));
+            if held.map(Held::value) != expected {
+                return Ok(false);
+            }
+            let expiry = held.and_then(Held::expiry);
+            match (value, at) {
+                (Some(value), at) => shard.put(&self.common, New { location, key, value, expiry }, at)?,
+                (None, Some(at)) => drop(shard.remove(&self.common, at)),
+                (None, None) => {}
+            }
+            Ok(true)
+        })
+    }
+
     pub(crate) fn take(self: &Arc<Self>, key: &[u8]) -> Option<Value> {
         let location = self.locate(key);
         let mut shard = self.lock(location.shard);
@@ -304,23 +329,6 @@ impl Store {
             }
         }
     }
-}
-
-/// A decimal integer as Redis takes it: an optional minus, no plus, no leading zeros, no spaces, within an `i64`.
-fn parse_integer(text: &[u8]) -> Option<i64> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    let is_plain = match digits {
-        [b'0'] => digits.len() == text.len(),
-        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
-        _ => false,
-    };
-    if !is_plain {
-        return None;
-    }
-    // Downwards, because there is one negative number more than there are positive ones.
-    let down = |sum: i64, digit: &u8| sum.checked_mul(10)?.checked_sub(i64::from(digit - b'0'));
-    let negative = digits.iter().try_fold(0, down)?;
-    if digits.len() < text.len() { Some(negative) } else { negative.checked_neg() }
 }
 
 /// `i64::MIN` in decimal.

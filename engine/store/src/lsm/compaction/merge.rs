@@ -116,12 +116,13 @@ impl Below<'_> {
     #[inline]
     fn has_nothing(&mut self, level: usize, key: &[u8]) -> bool {
         // Flushed tables overlap: an older one beside it may hold the key.
-        level > 0 && (level + 1..LEVELS).all(|level| {
-            let (tables, place) = (&self.version.levels[level], &mut self.places[level]);
-            while tables.get(*place).is_some_and(|table| &table.facts.last_key[..] < key) {
-                *place += 1;
-            }
-            tables.get(*place).is_none_or(|table| &table.facts.first_key[..] > key)
-        })
+        level > 0
+            && (level + 1..LEVELS).all(|level| {
+                let (tables, place) = (&self.version.levels[level], &mut self.places[level]);
+                while tables.get(*place).is_some_and(|table| &table.facts.last_key[..] < key) {
+                    *place += 1;
+                }
+                tables.get(*place).is_none_or(|table| &table.facts.first_key[..] > key)
+            })
     }
 }

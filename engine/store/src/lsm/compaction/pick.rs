@@ -66,7 +66,11 @@ pub(crate) fn pick(version: &Version, targets: &Targets) -> Option<Choice> {
     for (level, allowed) in allowed.iter().enumerate().take(LEVELS - 1).skip(1) {
         // Levels above the first that is used hold what an earlier, smaller store left there.
         let bytes = version.bytes(level) as f64;
-        let score = if level < base && bytes > 0.0 { 1.0 + bytes / targets.base_bytes as f64 } else { bytes / *allowed as f64 };
+        let score = if level < base && bytes > 0.0 {
+            1.0 + bytes / targets.base_bytes as f64
+        } else {
+            bytes / *allowed as f64
+        };
         if score > worst.0 && (score > 1.0) {
             worst = (score, level);
         }

@@ -2,8 +2,8 @@
 
 use super::pick::{Targets, allowed, pick};
 use crate::lsm::manifest::{LEVELS, TableFacts, TableHandle, Version};
-use crate::lsm::table::{Compression, Shape, Table, TableBuilder};
 use crate::lsm::record::{Kind, Record, Stamp};
+use crate::lsm::table::{Compression, Shape, Table, TableBuilder};
 use crate::lsm::vfs::{SimDisk, Vfs};
 use proptest::prelude::*;
 use std::path::Path;
@@ -24,7 +24,14 @@ fn any_table() -> Arc<Table> {
 
 fn facts(number: u64, first: u32, last: u32, bytes: u64) -> TableFacts {
     let key = |number: u32| number.to_be_bytes().to_vec();
-    TableFacts { number, bytes, versions: 1, last_sequence: number, first_key: key(first), last_key: key(last) }
+    TableFacts {
+        number,
+        bytes,
+        versions: 1,
+        last_sequence: number,
+        first_key: key(first),
+        last_key: key(last),
+    }
 }
 
 struct Store {

@@ -21,15 +21,17 @@ struct Version {
 
 fn version() -> impl Strategy<Value = Version> {
     let key = prop::collection::vec(prop::sample::select(vec![0_u8, b'a', 255]), 0..4);
-    (key, 0_u8..3, prop::collection::vec(any::<u8>(), 0..9), 900_u64..1_100).prop_map(|(key, kind, value, until)| {
-        let kind = Kind::from_byte(kind).unwrap();
-        let value = match kind {
-            Kind::Delete => Vec::new(),
-            Kind::Set => value,
-            Kind::SetUntil => [&until.to_le_bytes()[..], &value].concat(),
-        };
-        Version { key, kind, value }
-    })
+    (key, 0_u8..3, prop::collection::vec(any::<u8>(), 0..9), 900_u64..1_100).prop_map(
+        |(key, kind, value, until)| {
+            let kind = Kind::from_byte(kind).unwrap();
+            let value = match kind {
+                Kind::Delete => Vec::new(),
+                Kind::Set => value,
+                Kind::SetUntil => [&until.to_le_bytes()[..], &value].concat(),
+            };
+            Version { key, kind, value }
+        },
+    )
 }
 
 fn table(disk: &SimDisk, number: u64, versions: &[(Sequence, &Version)]) -> Option<(Vec<u8>, Arc<Table>)> {

@@ -124,7 +124,9 @@ impl Merge {
 
     #[inline]
     fn comes_before(&self, one: usize, other: usize) -> bool {
-        let (Some(one), Some(other)) = (self.runs[one].record(), self.runs[other].record()) else { return false };
+        let (Some(one), Some(other)) = (self.runs[one].record(), self.runs[other].record()) else {
+            return false;
+        };
         is_before(one.key, one.stamp, other.key, other.stamp) == (self.direction == Direction::Forward)
     }
 }

@@ -1,10 +1,10 @@
 //! How is a store walked through? A cursor over each memtable and table, one that merges them in order, and one above it that shows of each key only the version
 //! that its reader sees.
 
-mod merge;
-mod run;
 #[cfg(test)]
 mod iter_test;
+mod merge;
+mod run;
 mod visible;
 
 pub(crate) use merge::Merge;

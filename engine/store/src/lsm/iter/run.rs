@@ -119,7 +119,11 @@ impl LevelCursor {
         self.tables.partition_point(|(last, _)| &last[..] < key)
     }
 
-    fn within(&mut self, number: Option<usize>, go: impl FnOnce(&mut TableCursor) -> Result<()>) -> Result<()> {
+    fn within(
+        &mut self,
+        number: Option<usize>,
+        go: impl FnOnce(&mut TableCursor) -> Result<()>,
+    ) -> Result<()> {
         let Some((_, table)) = number.and_then(|number| self.tables.get(number)) else {
             self.table = None;
             return Ok(());

@@ -43,7 +43,8 @@ const LAST_SEQUENCE: u64 = 5;
 impl Edit {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         for (level, table) in &self.added {
-            let numbers = [ADDED, *level as u64, table.number, table.bytes, table.versions, table.last_sequence];
+            let numbers =
+                [ADDED, *level as u64, table.number, table.bytes, table.versions, table.last_sequence];
             numbers.iter().for_each(|number| put_varint(out, *number));
             for key in [&table.first_key, &table.last_key] {
                 put_varint(out, key.len() as u64);
@@ -109,9 +110,16 @@ mod tests {
 
     fn facts() -> impl Strategy<Value = TableFacts> {
         let key = || prop::collection::vec(any::<u8>(), 0..200);
-        (any::<[u64; 4]>(), key(), key()).prop_map(|([number, bytes, versions, last_sequence], first_key, last_key)| {
-            TableFacts { number, bytes, versions, last_sequence, first_key, last_key }
-        })
+        (any::<[u64; 4]>(), key(), key()).prop_map(
+            |([number, bytes, versions, last_sequence], first_key, last_key)| TableFacts {
+                number,
+                bytes,
+                versions,
+                last_sequence,
+                first_key,
+                last_key,
+            },
+        )
     }
 
     proptest! {

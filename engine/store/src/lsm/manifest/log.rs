@@ -76,7 +76,9 @@ impl Manifest {
         let mut manifest = Self { path, log: LogWriter::new(file, number), edits: 0 };
         manifest.append(everything)?;
         let (current, new) = (directory.join(CURRENT), directory.join(CURRENT_NEW));
-        let step = |path: &Path, call, done: std::io::Result<()>| done.map_err(|error| Error::io(path, call, &error));
+        let step = |path: &Path, call, done: std::io::Result<()>| {
+            done.map_err(|error| Error::io(path, call, &error))
+        };
         match vfs.remove(&new) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::io(&new, "remove", &error));
@@ -103,6 +105,10 @@ impl Manifest {
             .write()
             .and_then(|()| self.log.sync())
             .map_err(|error| Error::io(&self.path, "append to", &error))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Bytes in it.

@@ -9,14 +9,8 @@ const DIRECTORY: &str = "/d";
 
 fn edit(number: u64) -> Edit {
     let key = number.to_be_bytes().to_vec();
-    let facts = TableFacts {
-        number,
-        bytes: 1,
-        versions: 2,
-        last_sequence: 3,
-        first_key: key.clone(),
-        last_key: key,
-    };
+    let facts =
+        TableFacts { number, bytes: 1, versions: 2, last_sequence: 3, first_key: key.clone(), last_key: key };
     Edit { added: vec![(0, facts)], next_file: Some(number + 1), ..Edit::default() }
 }
 
@@ -62,7 +56,8 @@ fn a_power_cut_leaves_what_was_acknowledged_or_one_edit_more() {
             };
             assert!(place <= next, "cut {cut}, {survival:?}: {place:?} after {acknowledged:?}");
             if let Some(Recovered { number, edits }) = found {
-                let expected: Vec<_> = (0..edits.len() as u64).map(|edit_number| edit(number * 100 + edit_number)).collect();
+                let expected: Vec<_> =
+                    (0..edits.len() as u64).map(|edit_number| edit(number * 100 + edit_number)).collect();
                 assert_eq!(edits, expected);
             }
             cuts += 1;

@@ -32,17 +32,22 @@ impl Version {
     ) -> crate::error::Result<Result<Self, &'static str>> {
         let mut version = self.clone();
         for (level, number) in &edit.removed {
-            let Some(tables) = version.levels.get_mut(*level) else { return Ok(Err("a level that does not exist")) };
+            let Some(tables) = version.levels.get_mut(*level) else {
+                return Ok(Err("a level that does not exist"));
+            };
             let Some(at) = tables.iter().position(|table| table.facts.number == *number) else {
                 return Ok(Err("an edit removes a table that is not there"));
             };
             tables.remove(at);
         }
         for (level, facts) in &edit.added {
-            let Some(tables) = version.levels.get_mut(*level) else { return Ok(Err("a level that does not exist")) };
+            let Some(tables) = version.levels.get_mut(*level) else {
+                return Ok(Err("a level that does not exist"));
+            };
             tables.push(TableHandle { facts: Arc::new(facts.clone()), table: open(facts)? });
         }
-        version.levels[0].sort_by_key(|table| std::cmp::Reverse((table.facts.last_sequence, table.facts.number)));
+        version.levels[0]
+            .sort_by_key(|table| std::cmp::Reverse((table.facts.last_sequence, table.facts.number)));
         for tables in &mut version.levels[1..] {
             tables.sort_by(|one, other| one.facts.first_key.cmp(&other.facts.first_key));
             if tables.windows(2).any(|pair| pair[0].facts.last_key >= pair[1].facts.first_key) {
@@ -73,6 +78,9 @@ impl Version {
 
     /// Every table, with its level.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (usize, &TableHandle)> {
-        self.levels.iter().enumerate().flat_map(|(level, tables)| tables.iter().map(move |table| (level, table)))
+        self.levels
+            .iter()
+            .enumerate()
+            .flat_map(|(level, tables)| tables.iter().map(move |table| (level, table)))
     }
 }

@@ -6,7 +6,7 @@
 
 use super::arena::Arena;
 use super::node::{Link, MAX_HEIGHT, Node};
-use crate::lsm::record::{MAX_SEQUENCE, Kind, Record, Stamp, is_before, prefix};
+use crate::lsm::record::{Kind, MAX_SEQUENCE, Record, Stamp, is_before, prefix};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) struct List {
@@ -31,7 +31,8 @@ impl List {
         let nothing = Record { key: b"", stamp: Stamp::new(MAX_SEQUENCE, Kind::Set), value: b"" };
         let head = Node::write(&arena, MAX_HEIGHT, &nothing)?;
         // Heights need no secret: who knows them can slow nobody down but by keys that lie close together, which cost the same.
-        let inserter = Inserter { before: [head; MAX_HEIGHT], random: fastrand::Rng::with_seed(head_seed(&arena)) };
+        let inserter =
+            Inserter { before: [head; MAX_HEIGHT], random: fastrand::Rng::with_seed(head_seed(&arena)) };
         Some((Self { arena, head, height: AtomicUsize::new(1) }, inserter))
     }
 

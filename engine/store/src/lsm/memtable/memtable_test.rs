@@ -108,7 +108,10 @@ fn readers_see_whole_versions_in_order_while_one_writes() {
                         let number = random.u64(1..=at);
                         let key = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes();
                         let found = table.get(&key, at).expect("what was published is there");
-                        assert_eq!((found.stamp.sequence(), found.value), (number, &number.to_le_bytes()[..]));
+                        assert_eq!(
+                            (found.stamp.sequence(), found.value),
+                            (number, &number.to_le_bytes()[..])
+                        );
                         let mut cursor = MemtableCursor::new(Arc::clone(table));
                         cursor.seek(&key, Stamp::newest_at(at));
                         let mut last = None;

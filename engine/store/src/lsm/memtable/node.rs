@@ -109,7 +109,8 @@ impl Node {
     #[inline]
     pub(super) fn record(self, arena: &Arena) -> Record<'_> {
         let head = self.head(arena);
-        let (key, height, value) = (head as usize & 0xff_ffff, (head >> 24) as usize & 0xff, (head >> 32) as usize);
+        let (key, height, value) =
+            (head as usize & 0xff_ffff, (head >> 24) as usize & 0xff, (head >> 32) as usize);
         let begin = LINKS + height * LINK;
         // SAFETY: written so by `write` before the node was published; the bytes never change and last as long as the arena.
         unsafe {

@@ -36,7 +36,10 @@ impl<'a> Block<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
         let (rest, count) = bytes.split_last_chunk::<4>().ok_or("a block is shorter than its frame")?;
         let count = u32::from_le_bytes(*count) as usize;
-        let len = count.checked_mul(4).filter(|len| *len <= rest.len()).ok_or("a block is shorter than its restarts")?;
+        let len = count
+            .checked_mul(4)
+            .filter(|len| *len <= rest.len())
+            .ok_or("a block is shorter than its restarts")?;
         let (entries, restarts) = rest.split_at(rest.len() - len);
         let (restarts, _) = restarts.as_chunks::<4>();
         if restarts.is_empty() != entries.is_empty() {
@@ -85,7 +88,8 @@ impl<'a> Block<'a> {
         }
         let restart = self.restart_before(key, stamp)?;
         let mut at = self.restart(restart);
-        let end = if restart + 1 < self.restarts.len() { self.restart(restart + 1) } else { self.entries.len() };
+        let end =
+            if restart + 1 < self.restarts.len() { self.restart(restart + 1) } else { self.entries.len() };
         // How much of the wanted key the entry before had; all entries passed stand before it.
         let mut matched = 0;
         while at < end {
@@ -117,7 +121,6 @@ impl<'a> Block<'a> {
         let entry = self.entry(end)?;
         Ok((entry.rest == key && entry.stamp <= stamp).then_some((entry.stamp, entry.value)))
     }
-
 }
 
 /// A place in a block, or past its ends. It owns the block, in whatever way: it may outlive whoever made it.

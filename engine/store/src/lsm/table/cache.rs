@@ -27,6 +27,11 @@ impl BlockCache {
         Self(quick_cache::sync::Cache::with_weighter(blocks, bytes, Weighter))
     }
 
+    /// Changes how many bytes it may have.
+    pub(crate) fn set_capacity(&self, bytes: u64) {
+        self.0.set_capacity(bytes);
+    }
+
     pub(crate) fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
         self.0.get(&key)
     }

@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn a_footer_comes_back_and_every_flipped_bit_is_noticed() {
-        let footer = Footer { blocks_len: 1_000, filter_len: 0, index_len: 36, versions: 7, last_sequence: 1 << 55 };
+        let footer =
+            Footer { blocks_len: 1_000, filter_len: 0, index_len: 36, versions: 7, last_sequence: 1 << 55 };
         let bytes = footer.to_bytes(3);
         assert_eq!(Footer::parse(&bytes, 3, 1_100), Ok(footer));
         assert!(Footer::parse(&bytes, 4, 1_100).is_err() && Footer::parse(&bytes, 3, 1_101).is_err());

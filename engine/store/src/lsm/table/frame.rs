@@ -10,9 +10,6 @@
 use super::block::Damage;
 use crate::lsm::checksum::checksum;
 
-/// Bytes behind the payload.
-pub(crate) const TRAILER: usize = 9;
-
 /// Blocks longer than this when they are taken apart are damage, not data: a value and its key have limits.
 const MAX_RAW: usize = 1 << 30;
 
@@ -86,7 +83,7 @@ mod tests {
             let compression = if lz4 { Compression::Lz4 } else { Compression::None };
             let mut framed = Vec::new();
             put(&mut framed, &raw, compression, 9);
-            prop_assert!(framed.len() <= raw.len() + TRAILER);
+            prop_assert!(framed.len() <= raw.len() + 9);
             let mut space = Vec::new();
             prop_assert_eq!(open(&framed, 9, &mut space), Ok(&raw[..]));
             prop_assert!(open(&framed, 8, &mut space).is_err());

@@ -82,7 +82,9 @@ impl Index {
             }
             index.heads.push(head(key));
             index.keys.extend_from_slice(key);
-            index.key_ends.push(u32::try_from(index.keys.len()).map_err(|_| "an index is longer than 4 GiB")?);
+            index
+                .key_ends
+                .push(u32::try_from(index.keys.len()).map_err(|_| "an index is longer than 4 GiB")?);
             index.block_ends.push(end);
             cursor.next()?;
         }

@@ -14,7 +14,7 @@ mod reader;
 #[cfg(test)]
 mod table_test;
 
-pub(crate) use builder::{Finished, Shape, TableBuilder};
+pub(crate) use builder::{Shape, TableBuilder};
 pub(crate) use cache::BlockCache;
 pub(crate) use filter::hash;
 pub(crate) use frame::Compression;

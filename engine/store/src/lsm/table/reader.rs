@@ -53,8 +53,9 @@ impl Table {
         let file = vfs.open(path).map_err(failed)?;
         let len = file.len().map_err(failed)?;
         let damaged = |offset, reason| Error::corrupt(path, offset, reason);
-        let footer_at =
-            len.checked_sub(FOOTER as u64).ok_or_else(|| damaged(0, "this is shorter than a table can be"))?;
+        let footer_at = len
+            .checked_sub(FOOTER as u64)
+            .ok_or_else(|| damaged(0, "this is shorter than a table can be"))?;
         let mut bytes = [0; FOOTER];
         read_exact_at(&*file, &mut bytes, footer_at).map_err(failed)?;
         let footer = Footer::parse(&bytes, number, len).map_err(|reason| damaged(footer_at, reason))?;
@@ -76,7 +77,17 @@ impl Table {
             return Err(damaged(index_at, "the index does not cover the blocks"));
         }
         let (path, vfs) = (path.to_owned(), Arc::clone(vfs));
-        Ok(Self { file, path, number, footer, index, filter, cache, vfs, is_needless: AtomicBool::new(false) })
+        Ok(Self {
+            file,
+            path,
+            number,
+            footer,
+            index,
+            filter,
+            cache,
+            vfs,
+            is_needless: AtomicBool::new(false),
+        })
     }
 
     /// Removes the file once nobody reads it any more.

@@ -5,7 +5,7 @@ use super::options::SyncMode;
 use super::view::View;
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
-use crate::lsm::compaction::table_path;
+use crate::lsm::compaction::{debt_bytes, table_path};
 use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
 use crate::lsm::record::is_before;
 use crate::lsm::table::TableCursor;
@@ -33,6 +33,8 @@ pub(super) struct Counters {
 pub(crate) struct TreeStats {
     /// Tables and bytes of each level.
     pub(crate) levels: [(usize, u64); LEVELS],
+    /// Bytes above what the levels may hold.
+    pub(crate) debt_bytes: u64,
     /// Versions in tables and memtables.
     pub(crate) versions: u64,
     pub(crate) memtable_bytes: u64,
@@ -67,7 +69,8 @@ impl Tree {
                 inner.sync_directory()?;
             }
             let (memtable, inserter) = new_memtable(inner.options.memtable_bytes)?;
-            let removed = state.view.version.tables().map(|(level, table)| (level, table.facts.number)).collect();
+            let removed =
+                state.view.version.tables().map(|(level, table)| (level, table.facts.number)).collect();
             let edit = Edit {
                 removed,
                 first_log: Some(number),
@@ -90,6 +93,7 @@ impl Tree {
         old.version.tables().for_each(|(_, table)| table.table.remove_when_dropped());
         state.unsynced.clear();
         state.first_log = number;
+        state.last_sequence = commit.next - 1;
         for log in std::mem::replace(&mut state.logs, vec![number]) {
             // One that stays is removed when the tree is opened.
             let _ = inner.vfs.remove(&log_path(&inner.directory, log));
@@ -108,7 +112,10 @@ impl Tree {
         if !names.is_empty() {
             return Err(Error::InvalidOption {
                 option: "checkpoint",
-                reason: format!("{} is not empty; name a directory that is not there yet", directory.display()),
+                reason: format!(
+                    "{} is not empty; name a directory that is not there yet",
+                    directory.display()
+                ),
             });
         }
         self.flush()?;
@@ -157,8 +164,12 @@ impl Tree {
                 found += 1;
                 cursor.next()?;
             }
-            if found != table.facts.versions {
-                return Err(Error::corrupt(&path, 0, "there are fewer or more versions than the manifest says"));
+            if found != table.facts.versions || found != table.table.versions() {
+                return Err(Error::corrupt(
+                    &path,
+                    0,
+                    "there are fewer or more versions than the manifest says",
+                ));
             }
             versions += found;
             progress(versions);
@@ -176,8 +187,9 @@ impl Inner {
         let view = self.view.load_full();
         let version = &view.version;
         let memtables = [&view.memtable].into_iter().chain(view.frozen.iter().map(|frozen| &frozen.memtable));
-        let (in_memtables, memtable_bytes) =
-            memtables.fold((0, 0), |(versions, bytes), table| (versions + table.versions(), bytes + table.bytes() as u64));
+        let (in_memtables, memtable_bytes) = memtables.fold((0, 0), |(versions, bytes), table| {
+            (versions + table.versions(), bytes + table.bytes() as u64)
+        });
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut levels = [(0, 0); LEVELS];
         for (level, tables) in levels.iter_mut().enumerate() {
@@ -186,6 +198,7 @@ impl Inner {
         let (cache, counters) = (self.cache.as_deref(), &self.counters);
         TreeStats {
             levels,
+            debt_bytes: debt_bytes(version, &self.options.targets),
             versions: in_memtables + version.tables().map(|(_, table)| table.facts.versions).sum::<u64>(),
             memtable_bytes,
             frozen_memtables: view.frozen.len(),

@@ -148,9 +148,14 @@ impl Inner {
         }
         for write in group.iter().flat_map(|(payload, _)| writes(payload)) {
             let write = write.map_err(|reason| Error::corrupt(&commit.log_path, commit.log.len(), reason))?;
-            let record = Record { key: write.key, stamp: Stamp::new(commit.next, write.kind), value: write.value };
+            let record =
+                Record { key: write.key, stamp: Stamp::new(commit.next, write.kind), value: write.value };
             if !commit.memtable.insert(&mut commit.inserter, &record) {
-                return Err(Error::corrupt(&commit.log_path, commit.log.len(), "a batch is longer than it said"));
+                return Err(Error::corrupt(
+                    &commit.log_path,
+                    commit.log.len(),
+                    "a batch is longer than it said",
+                ));
             }
             commit.next += 1;
         }
@@ -172,7 +177,14 @@ impl Inner {
         }
         let number = state.take_number();
         let path = log_path(&self.directory, number);
-        let file = self.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
+        let file = match state.spare.take() {
+            Some(spare) => {
+                let old = log_path(&self.directory, spare);
+                self.vfs.rename(&old, &path).map_err(|error| Error::io(&old, "rename", &error))?;
+                self.vfs.reuse(&path).map_err(|error| Error::io(&path, "open", &error))?
+            }
+            None => self.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?,
+        };
         if self.options.sync == SyncMode::Always {
             self.sync_directory()?;
         }

@@ -8,23 +8,23 @@ mod admin;
 mod commit;
 mod open;
 mod options;
-mod sync;
-mod view;
 #[cfg(test)]
 mod power_test;
+mod sync;
 #[cfg(test)]
 mod tree_test;
+mod view;
 mod work;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::lsm::compaction::{debt_bytes, pick};
+use crate::lsm::compaction::pick;
 use crate::lsm::iter::{Live, Visible};
 use crate::lsm::manifest::Manifest;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::table::BlockCache;
 use crate::lsm::vfs::{Locked, Vfs};
-use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write};
+use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
 use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
@@ -35,7 +35,6 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use view::View;
 
-pub(crate) use admin::TreeStats;
 pub(crate) use options::{SyncMode, TreeOptions};
 
 /// A store in a directory.
@@ -80,6 +79,10 @@ struct State {
     /// Logs that are there, and the first that is needed.
     logs: Vec<u64>,
     first_log: u64,
+    /// The newest write that is in a table.
+    last_sequence: Sequence,
+    /// A log that is not needed any more, to be written anew: what overwrites a file is synced sooner than what makes it longer.
+    spare: Option<u64>,
     /// Logs that are written to no more and were not synced yet.
     unsynced: Vec<(PathBuf, LogWriter)>,
     is_closing: bool,
@@ -113,6 +116,20 @@ impl Batch {
         self.put(Kind::Delete, key, b"");
     }
 
+    /// Bytes of it.
+    pub(crate) fn bytes(&self) -> usize {
+        self.payload.len()
+    }
+
+    pub(crate) fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// Each key, and the length of its value.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&[u8], usize)> {
+        writes(&self.payload).filter_map(|write| write.ok()).map(|write| (write.key, write.value.len()))
+    }
+
     pub(crate) fn clear(&mut self) {
         self.payload.clear();
         self.writes = 0;
@@ -143,7 +160,11 @@ impl Tree {
     /// The store as it is now, for as long as it is held.
     pub(crate) fn snapshot(&self) -> TreeSnapshot {
         let view = self.inner.view.load_full();
-        TreeSnapshot { view, at: self.inner.published.load(Ordering::Acquire), now_ms: self.inner.clock.now_ms() }
+        TreeSnapshot {
+            view,
+            at: self.inner.published.load(Ordering::Acquire),
+            now_ms: self.inner.clock.now_ms(),
+        }
     }
 
     /// Makes all that was acknowledged last, while others go on writing.
@@ -176,11 +197,6 @@ impl Tree {
                 None => return self.inner.look(),
             }
         }
-    }
-
-    /// Bytes above what the levels may hold.
-    pub(crate) fn debt_bytes(&self) -> u64 {
-        debt_bytes(&self.inner.state.lock().view.version, &self.inner.options.targets)
     }
 
     /// Syncs and ends; what was acknowledged lasts.

@@ -37,11 +37,16 @@ impl Tree {
         let lock = lock(&*vfs, directory)?;
         let cache = (options.cache_bytes > 0)
             .then(|| Arc::new(BlockCache::new(options.cache_bytes, options.shape.block_bytes)));
-        let mut opening = Opening { vfs, directory, options, cache, clock, next_file: 1, version: Version::default() };
+        let mut opening =
+            Opening { vfs, directory, options, cache, clock, next_file: 1, version: Version::default() };
         let found = opening.recover()?;
         let first_log = opening.take_number();
         let everything = Edit {
-            added: opening.version.tables().map(|(level, table)| (level, TableFacts::clone(&table.facts))).collect(),
+            added: opening
+                .version
+                .tables()
+                .map(|(level, table)| (level, TableFacts::clone(&table.facts)))
+                .collect(),
             removed: Vec::new(),
             first_log: Some(first_log),
             next_file: Some(opening.next_file + 1),
@@ -89,8 +94,10 @@ impl Opening<'_> {
     }
 
     fn recover(&mut self) -> Result<Found> {
-        let names = self.vfs.list(self.directory).map_err(|error| Error::io(self.directory, "list", &error))?;
-        let number = |name: &str, end: &str| name.strip_suffix(end).and_then(|number| number.parse::<u64>().ok());
+        let names =
+            self.vfs.list(self.directory).map_err(|error| Error::io(self.directory, "list", &error))?;
+        let number =
+            |name: &str, end: &str| name.strip_suffix(end).and_then(|number| number.parse::<u64>().ok());
         let of = |end: &str| names.iter().filter_map(|name| number(name, end)).collect::<Vec<_>>();
         let (tables, mut logs) = (of(".table"), of(".log"));
         let manifests: Vec<_> = names.iter().filter_map(|name| manifest_number(name)).collect();
@@ -99,7 +106,11 @@ impl Opening<'_> {
         self.next_file = highest.map_or(1, |highest| highest + 1);
         let Some(recovered) = Manifest::recover(&*self.vfs, self.directory)? else {
             if !tables.is_empty() {
-                return Err(Error::corrupt(&self.directory.join("CURRENT"), 0, "it is missing, and there are tables"));
+                return Err(Error::corrupt(
+                    &self.directory.join("CURRENT"),
+                    0,
+                    "it is missing, and there are tables",
+                ));
             }
             return Ok(Found { last_sequence: 0, needless: needless(&names, &[]) });
         };
@@ -134,7 +145,9 @@ impl Opening<'_> {
             let file = self.vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
             let ended = read(&*file, *number, |record| replay.take(self, &path, record));
             match ended.map_err(|error| Error::io(&path, "read", &error))?? {
-                Ended::Damaged(at) => return Err(Error::corrupt(&path, at, "a record that had been synced is damaged")),
+                Ended::Damaged(at) => {
+                    return Err(Error::corrupt(&path, at, "a record that had been synced is damaged"));
+                }
                 Ended::Here(_) => {}
             }
         }
@@ -155,7 +168,8 @@ impl Opening<'_> {
             self.vfs.sync_dir(self.directory).map_err(|error| Error::io(self.directory, "sync", &error))?;
         }
         let (memtable, inserter) = new_memtable(self.options.memtable_bytes)?;
-        let view = View { memtable: Arc::clone(&memtable), frozen: Vec::new(), version: Arc::new(self.version) };
+        let view =
+            View { memtable: Arc::clone(&memtable), frozen: Vec::new(), version: Arc::new(self.version) };
         let view = Arc::new(view);
         let inner = Arc::new(Inner {
             vfs: self.vfs,
@@ -180,6 +194,8 @@ impl Opening<'_> {
                 next_file: self.next_file,
                 logs: vec![first_log],
                 first_log,
+                last_sequence,
+                spare: None,
                 unsynced: Vec::new(),
                 is_closing: false,
             }),
@@ -210,7 +226,8 @@ impl Tree {
     fn start(&mut self, name: &str, work: impl FnOnce(&Inner) + Send + 'static) -> Result<()> {
         let inner = Arc::clone(&self.inner);
         let worker = std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
-        self.workers.push(worker.map_err(|error| Error::io(&self.inner.directory, "start a thread for", &error))?);
+        self.workers
+            .push(worker.map_err(|error| Error::io(&self.inner.directory, "start a thread for", &error))?);
         Ok(())
     }
 }
@@ -246,9 +263,15 @@ impl Merged {
 
 /// Files of ours that a manifest to come will not name.
 fn needless(names: &[String], tables: &[u64]) -> Vec<String> {
-    let is_kept = |name: &str| name.strip_suffix(".table").and_then(|number| number.parse().ok()).is_some_and(|number| tables.contains(&number));
+    let is_kept = |name: &str| {
+        name.strip_suffix(".table")
+            .and_then(|number| number.parse().ok())
+            .is_some_and(|number| tables.contains(&number))
+    };
     let is_ours = |name: &str| {
-        [".table", ".log"].iter().any(|end| name.strip_suffix(end).is_some_and(|number| number.parse::<u64>().is_ok()))
+        [".table", ".log"]
+            .iter()
+            .any(|end| name.strip_suffix(end).is_some_and(|number| number.parse::<u64>().is_ok()))
             || manifest_number(name).is_some()
     };
     names.iter().filter(|name| is_ours(name) && !is_kept(name)).cloned().collect()

@@ -27,6 +27,8 @@ pub(crate) struct TreeOptions {
     pub(crate) frozen_memtables: usize,
     /// 0 for no cache.
     pub(crate) cache_bytes: u64,
+    /// Indexes and filters of tables are kept out of what the cache may have.
+    pub(crate) is_cache_shared: bool,
     pub(crate) shape: Shape,
     pub(crate) table_bytes: u64,
     pub(crate) targets: Targets,
@@ -43,6 +45,7 @@ impl Default for TreeOptions {
             memtable_bytes: 64 << 20,
             frozen_memtables: 2,
             cache_bytes: 64 << 20,
+            is_cache_shared: false,
             shape: Shape { block_bytes: 4 << 10, compression: Compression::Lz4, filter_bits_per_key: 10 },
             table_bytes: 64 << 20,
             targets: Targets { level0_tables: 4, base_bytes: 256 << 20, multiplier: 10 },

@@ -111,7 +111,8 @@ fn a_power_cut_at_every_operation_loses_nothing_that_was_synced() {
 fn an_error_at_every_operation_is_told_and_loses_nothing_that_was_acknowledged() {
     let states = states();
     let mut faults = 0;
-    for fault in [Fault::Error(io::ErrorKind::StorageFull), Fault::Error(io::ErrorKind::Other), Fault::Short] {
+    for fault in [Fault::Error(io::ErrorKind::StorageFull), Fault::Error(io::ErrorKind::Other), Fault::Short]
+    {
         let options = small(SyncMode::OnCall);
         let whole = SimDisk::new();
         run(&whole, options, &mut 0, &mut 0).unwrap();

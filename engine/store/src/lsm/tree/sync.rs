@@ -20,7 +20,8 @@ impl Inner {
         let (earlier, pending, path) = {
             let commit = self.commit.lock();
             let mut state = self.state.lock();
-            let pending = commit.log.begin_sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))?;
+            let pending =
+                commit.log.begin_sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))?;
             (std::mem::take(&mut state.unsynced), pending, commit.log_path.clone())
         };
         if earlier.is_empty() && pending.is_none() {

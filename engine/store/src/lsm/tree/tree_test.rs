@@ -20,6 +20,7 @@ const NOW_MS: u64 = 1_000;
 /// As small as can be, so that few writes make many files.
 pub(super) fn small(sync: SyncMode) -> TreeOptions {
     TreeOptions {
+        is_cache_shared: true,
         sync,
         memtable_bytes: 4_096,
         frozen_memtables: 2,
@@ -153,7 +154,7 @@ fn files_go_when_nothing_refers_to_them() {
     }
     let bytes: usize = disk.content().values().map(Vec::len).sum();
     assert!(bytes < 20_000, "{bytes} bytes for 5,000: {:?}", disk.content().keys());
-    assert!(tree.debt_bytes() == 0 && content(&tree).unwrap().len() == 100);
+    assert!(tree.stats().debt_bytes == 0 && content(&tree).unwrap().len() == 100);
     for key in 0..100_u8 {
         let mut batch = Batch::default();
         batch.delete(&[key]);
@@ -192,7 +193,10 @@ fn writers_who_come_together_go_together_and_none_is_lost() {
                     batch.set(&key, &number.to_le_bytes());
                     batch.set(b"last", &key);
                     tree.write(&batch).unwrap();
-                    assert_eq!(tree.get(&key, |live| live.value.to_vec()).unwrap().unwrap(), number.to_le_bytes());
+                    assert_eq!(
+                        tree.get(&key, |live| live.value.to_vec()).unwrap().unwrap(),
+                        number.to_le_bytes()
+                    );
                 }
             });
         }

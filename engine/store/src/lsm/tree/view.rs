@@ -37,8 +37,11 @@ impl View {
         f: impl FnOnce(Live) -> R,
     ) -> Result<Option<R>> {
         let mut f = Some(f);
-        let mut decide = |stamp: Stamp, value: &[u8]| live(stamp, value, &now_ms).and_then(|live| f.take().map(|f| f(live)));
-        let memtables = [&self.memtable].into_iter().chain(self.frozen.iter().rev().map(|frozen| &frozen.memtable));
+        let mut decide = |stamp: Stamp, value: &[u8]| {
+            live(stamp, value, &now_ms).and_then(|live| f.take().map(|f| f(live)))
+        };
+        let memtables =
+            [&self.memtable].into_iter().chain(self.frozen.iter().rev().map(|frozen| &frozen.memtable));
         for memtable in memtables {
             if let Some(record) = memtable.get(key, at) {
                 return Ok(decide(record.stamp, record.value));
@@ -67,7 +70,9 @@ impl View {
         let memtables = [&self.memtable].into_iter().chain(frozen);
         let mut runs: Vec<_> =
             memtables.map(|memtable| Run::Memtable(MemtableCursor::new(Arc::clone(memtable)))).collect();
-        runs.extend(self.version.levels[0].iter().map(|table| Run::Table(TableCursor::new(Arc::clone(&table.table)))));
+        runs.extend(
+            self.version.levels[0].iter().map(|table| Run::Table(TableCursor::new(Arc::clone(&table.table)))),
+        );
         let levels = (1..LEVELS).filter(|level| !self.version.levels[*level].is_empty());
         runs.extend(levels.map(|level| Run::level(self.version.run(level))));
         Merge::new(runs)

@@ -2,12 +2,13 @@
 //! what it makes needless is removed.
 
 use super::Inner;
+use super::admin::index_bytes;
 use super::commit::log_path;
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{Choice, Output, pick, table_path, write_tables};
 use crate::lsm::iter::Run;
-use crate::lsm::manifest::{Edit, TableFacts, Version};
+use crate::lsm::manifest::{Edit, Manifest, TableFacts, Version};
 use crate::lsm::memtable::MemtableCursor;
 use crate::lsm::table::{Table, TableCursor};
 use parking_lot::MutexGuard;
@@ -15,6 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::State;
+
+/// A manifest that has grown to this is begun anew.
+const MANIFEST_BYTES: u64 = 4 << 20;
 
 impl Inner {
     /// Flushes memtables until the tree is closed.
@@ -77,13 +81,21 @@ impl Inner {
             ..Edit::default()
         };
         let mut state = self.state.lock();
+        state.last_sequence = frozen.last_sequence;
         let needless = std::mem::replace(&mut state.first_log, frozen.next_log)..frozen.next_log;
         self.install(&mut state, edit, |view| {
             view.frozen.remove(0);
         })?;
-        state.unsynced.retain(|(path, _)| !needless.clone().any(|number| *path == log_path(&self.directory, number)));
+        state
+            .unsynced
+            .retain(|(path, _)| !needless.clone().any(|number| *path == log_path(&self.directory, number)));
         let gone: Vec<_> = state.logs.iter().copied().filter(|number| needless.contains(number)).collect();
         state.logs.retain(|number| !needless.contains(number));
+        let (spare, gone) = match gone.split_last() {
+            Some((last, gone)) if state.spare.is_none() => (Some(*last), gone.to_vec()),
+            _ => (state.spare, gone),
+        };
+        state.spare = spare;
         drop(state);
         for number in gone {
             // One that stays is removed when the tree is opened.
@@ -102,8 +114,10 @@ impl Inner {
         };
         let (upper, lower) = (of(choice.level, &choice.upper), of(choice.target, &choice.lower));
         let removed = [(choice.level, &upper), (choice.target, &lower)];
-        let removed: Vec<_> =
-            removed.iter().flat_map(|(level, tables)| tables.iter().map(|table| (*level, table.facts.number))).collect();
+        let removed: Vec<_> = removed
+            .iter()
+            .flat_map(|(level, tables)| tables.iter().map(|table| (*level, table.facts.number)))
+            .collect();
         if choice.is_move() {
             let added = upper.iter().map(|table| (choice.target, TableFacts::clone(&table.facts))).collect();
             let mut state = self.state.lock();
@@ -151,21 +165,51 @@ impl Inner {
     }
 
     /// Writes an edit to the manifest and shows what comes of it.
-    fn install(&self, state: &mut MutexGuard<State>, mut edit: Edit, change: impl FnOnce(&mut View)) -> Result<()> {
+    fn install(
+        &self,
+        state: &mut MutexGuard<State>,
+        mut edit: Edit,
+        change: impl FnOnce(&mut View),
+    ) -> Result<()> {
         edit.next_file = Some(state.next_file);
         let known = Arc::clone(&state.view.version);
         let open = |facts: &TableFacts| {
             let same = known.tables().find(|(_, table)| table.facts.number == facts.number);
             same.map_or_else(|| self.open_table(facts), |(_, table)| Ok(Arc::clone(&table.table)))
         };
-        let version = known.edited(&edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
-        state.manifest.append(&edit)?;
+        let version =
+            known.edited(&edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
+        if state.manifest.len() < MANIFEST_BYTES {
+            state.manifest.append(&edit)?;
+        } else {
+            self.begin_manifest(state, &version, &edit)?;
+        }
         let mut view = View::clone(&state.view);
         view.version = Arc::new(version);
         change(&mut view);
         self.show(state, view);
         self.room.notify_all();
         self.work.notify_all();
+        Ok(())
+    }
+
+    /// Begins another manifest, which says what the old one says after an edit.
+    fn begin_manifest(&self, state: &mut State, version: &Version, edit: &Edit) -> Result<()> {
+        let number = state.take_number();
+        let last_sequence = edit.last_sequence.unwrap_or(state.last_sequence);
+        let everything = Edit {
+            added: version.tables().map(|(level, table)| (level, TableFacts::clone(&table.facts))).collect(),
+            removed: Vec::new(),
+            first_log: Some(edit.first_log.unwrap_or(state.first_log)),
+            next_file: Some(state.next_file),
+            last_sequence: Some(last_sequence),
+        };
+        let old = std::mem::replace(
+            &mut state.manifest,
+            Manifest::create(&*self.vfs, &self.directory, number, &everything)?,
+        );
+        // One that stays is removed when the tree is opened.
+        let _ = self.vfs.remove(old.path());
         Ok(())
     }
 
@@ -176,6 +220,10 @@ impl Inner {
 
     /// Lets readers see a view.
     pub(super) fn show(&self, state: &mut State, view: View) {
+        if let Some(cache) = self.cache.as_ref().filter(|_| self.options.is_cache_shared) {
+            let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version));
+            cache.set_capacity(rest.max(self.options.cache_bytes / 16));
+        }
         let view = Arc::new(view);
         state.view = Arc::clone(&view);
         self.view.store(view);

@@ -88,10 +88,6 @@ impl WriteFile for Written {
         self.0.sync_data()
     }
 
-    fn set_len(&mut self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
-    }
-
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {
         Ok(Arc::new(Written(self.0.try_clone()?)))
     }

@@ -61,9 +61,6 @@ pub(crate) trait WriteFile: Send {
     /// call would say.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Sets the length: what is cut off is gone, what is added is zeros.
-    fn set_len(&mut self, len: u64) -> io::Result<()>;
-
     /// What syncs the file while its owner goes on writing.
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>>;
 }

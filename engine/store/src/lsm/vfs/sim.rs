@@ -62,9 +62,10 @@ struct Inode {
     unsynced: Vec<Change>,
 }
 
-enum Change {
-    Write { offset: u64, bytes: Vec<u8> },
-    Length(u64),
+/// A write that is not synced.
+struct Change {
+    offset: u64,
+    bytes: Vec<u8>,
 }
 
 enum NameChange {
@@ -97,20 +98,12 @@ impl NameChange {
 
 impl Change {
     fn apply(&self, content: &mut Vec<u8>) {
-        match self {
-            Self::Write { offset, bytes } => put(content, bytes, *offset),
-            Self::Length(len) => content.resize(*len as usize, 0),
-        }
+        put(content, &self.bytes, self.offset);
     }
 
     /// The sectors that survive, each on its own.
     fn apply_some(&self, content: &mut Vec<u8>, mut survives: impl FnMut() -> bool) {
-        let Self::Write { offset, bytes } = self else {
-            if survives() {
-                self.apply(content);
-            }
-            return;
-        };
+        let Self { offset, bytes } = self;
         let mut from = 0;
         while from < bytes.len() {
             let at = offset + from as u64;
@@ -402,17 +395,13 @@ impl WriteFile for Handle {
             if matches!(course, Course::Short) {
                 taken = taken.div_ceil(2);
             }
-            Change::Write { offset, bytes: bytes[..taken].to_vec() }
+            Change { offset, bytes: bytes[..taken].to_vec() }
         })?;
         Ok(taken)
     }
 
     fn sync(&mut self) -> io::Result<()> {
         SyncFile::sync(self)
-    }
-
-    fn set_len(&mut self, len: u64) -> io::Result<()> {
-        self.change(|_| Change::Length(len))
     }
 
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {

@@ -94,7 +94,9 @@ fn a_power_cut_at_every_operation_leaves_a_prefix_with_all_that_was_synced() {
     };
     let mut cuts = 0;
     for cut in 3..total {
-        for survival in [Survival::Nothing, Survival::Everything, Survival::Some(cut), Survival::Some(cut + 1_000)] {
+        for survival in
+            [Survival::Nothing, Survival::Everything, Survival::Some(cut), Survival::Some(cut + 1_000)]
+        {
             let disk = disk();
             let mut log = LogWriter::new(disk.create(Path::new(PATH)).unwrap(), 1);
             disk.sync_dir(Path::new("/d")).unwrap();

@@ -1,8 +1,11 @@
 //! The front door: every call a database answers, whatever it stores in.
 
+mod durable;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::durable::Durable;
 use crate::error::Result;
 use crate::memory::{
     Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, Policy, SetOptions, SetOutcome, Store,
@@ -18,7 +21,9 @@ use crate::stats::Stats;
 /// Closures that are handed bytes run under a shard's lock: keep them short, and do not call the database
 /// from inside one, or the thread waits for itself.
 pub struct Database {
+    /// All of a memory database; of a durable one what the program's own memory is counted in.
     store: Arc<Store>,
+    durable: Option<Box<Durable>>,
 }
 
 impl Database {
@@ -28,31 +33,39 @@ impl Database {
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) when the cap is 0, the number of samples is not in
     /// 1..=64 or the number of shards is not a power of two up to 4096.
     pub fn open(options: Options) -> Result<Self> {
-        let Options { cap_bytes, policy, samples, clock, shards, seed } = options;
-        Ok(Self { store: Arc::new(Store::open(cap_bytes, policy, samples, clock, shards, seed)?) })
+        let Options { cap_bytes, policy, samples, clock, shards, seed, durable } = options;
+        let durable = durable.map(|options| Durable::open(&options.path, &options, Arc::clone(&clock)));
+        let durable = durable.transpose()?.map(Box::new);
+        Ok(Self { store: Arc::new(Store::open(cap_bytes, policy, samples, clock, shards, seed)?), durable })
     }
 
     /// Hands the value of `key` to `f` without copying it, and counts as an access.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        Ok(self.store.read(key, f))
+        match &self.durable {
+            None => Ok(self.store.read(key, f)),
+            Some(durable) => durable.read(key, f),
+        }
     }
 
     /// Hands the value of `key` to `f` as [`read`](Self::read) does, or, where it is long, as one to keep: then no lock is held, and a
     /// server can send the value from where it lies.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn fetch<R>(&self, key: &[u8], f: impl FnOnce(Fetched<'_>) -> R) -> Result<Option<R>> {
-        Ok(self.store.fetch(key, f))
+        match &self.durable {
+            None => Ok(self.store.fetch(key, f)),
+            Some(durable) => durable.read(key, |bytes| f(Fetched::Bytes(bytes))),
+        }
     }
 
     /// A copy of the value of `key`.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.read(key, <[u8]>::to_vec)
     }
@@ -60,44 +73,58 @@ impl Database {
     /// Copies of the values of `keys`, in their order, all as of one moment.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        Ok(self.store.multi_get(keys))
+        match &self.durable {
+            None => Ok(self.store.multi_get(keys)),
+            Some(durable) => durable.multi_get(keys),
+        }
     }
 
     /// Hands the values of `keys` to `f` in their order, all as of one moment, as [`fetch`](Self::fetch) does with one. Their shards are locked
     /// while `f` runs: it must not call the database.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn fetch_many<R>(
         &self,
         keys: &[&[u8]],
         f: impl FnOnce(&mut dyn Iterator<Item = Option<Fetched<'_>>>) -> R,
     ) -> Result<R> {
-        Ok(self.store.fetch_many(keys, f))
+        match &self.durable {
+            None => Ok(self.store.fetch_many(keys, f)),
+            Some(durable) => durable.fetch_many(keys, f),
+        }
     }
 
     /// Asks the processor for what calls with these keys will look at, the first [`PREFETCHED_KEYS`](crate::PREFETCHED_KEYS) of them. It changes
     /// nothing and counts as no access; worth it where several calls are known before the first is made.
     pub fn prefetch(&self, keys: &[&[u8]]) {
-        self.store.prefetch(keys);
+        if self.durable.is_none() {
+            self.store.prefetch(keys);
+        }
     }
 
     /// How many of `keys` are there, all as of one moment; a key that is named twice counts twice. Counts as accesses.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn count_many(&self, keys: &[&[u8]]) -> Result<usize> {
-        Ok(self.store.count_many(keys))
+        match &self.durable {
+            None => Ok(self.store.count_many(keys)),
+            Some(durable) => durable.count_many(keys),
+        }
     }
 
     /// Removes `keys`, all at one moment, and returns how many of them were there.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn delete_many(&self, keys: &[&[u8]]) -> Result<usize> {
-        Ok(self.store.delete_many(keys))
+        match &self.durable {
+            None => Ok(self.store.delete_many(keys)),
+            Some(durable) => durable.delete_many(keys),
+        }
     }
 
     /// Stores `value` under `key` and clears any expiry the key had.
@@ -107,7 +134,10 @@ impl Database {
     /// [`TooLargeForCap`](crate::Error::TooLargeForCap), for which nothing is evicted;
     /// [`OutOfMemory`](crate::Error::OutOfMemory) when no room can be made. The old value stays in each case.
     pub fn set(&self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.store.set(key, value)
+        match &self.durable {
+            None => self.store.set(key, value),
+            Some(durable) => durable.set(key, value),
+        }
     }
 
     /// Stores `value` under `key` on a condition, with an expiry, and hands back what was there.
@@ -116,7 +146,10 @@ impl Database {
     /// # Errors
     /// As [`set`](Self::set).
     pub fn set_with(&self, key: &[u8], value: &[u8], options: SetOptions) -> Result<SetOutcome> {
-        self.store.set_with(key, value, options)
+        match &self.durable {
+            None => self.store.set_with(key, value, options),
+            Some(durable) => durable.set_with(key, value, options),
+        }
     }
 
     /// Stores all pairs or none; of pairs with the same key the last one counts.
@@ -124,39 +157,60 @@ impl Database {
     /// # Errors
     /// As [`set`](Self::set); no pair is stored then.
     pub fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
-        self.store.set_many(pairs)
+        match &self.durable {
+            None => self.store.set_many(pairs),
+            Some(durable) => durable.set_many(pairs),
+        }
+    }
+
+    /// Writes `value`, or removes the key where that is `None`, if what is there equals `expected`, where `None` stands for no key; true if it did. The
+    /// expiry stays.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn compare_and_set(&self, key: &[u8], expected: Option<&[u8]>, value: Option<&[u8]>) -> Result<bool> {
+        match &self.durable {
+            None => self.store.compare_and_set(key, expected, value),
+            Some(durable) => durable.compare_and_set(key, expected, value),
+        }
     }
 
     /// Removes `key` and returns its value.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn take(&self, key: &[u8]) -> Result<Option<Value>> {
-        Ok(self.store.take(key))
+        match &self.durable {
+            None => Ok(self.store.take(key)),
+            Some(durable) => durable.take(key),
+        }
     }
 
     /// Removes `key`; true if it was there.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn delete(&self, key: &[u8]) -> Result<bool> {
-        Ok(self.store.delete(key))
+        match &self.durable {
+            None => Ok(self.store.delete(key)),
+            Some(durable) => durable.delete(key),
+        }
     }
 
     /// Whether `key` is there. Counts as an access.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn exists(&self, key: &[u8]) -> Result<bool> {
-        Ok(self.store.read(key, |_| ()).is_some())
+        Ok(self.read(key, |_| ())?.is_some())
     }
 
     /// Length of the value of `key` in bytes, 0 where there is none. Counts as an access.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn value_len(&self, key: &[u8]) -> Result<usize> {
-        Ok(self.store.read(key, <[u8]>::len).unwrap_or(0))
+        Ok(self.read(key, <[u8]>::len)?.unwrap_or(0))
     }
 
     /// Adds `suffix` to the end of the value of `key`, which starts out empty, and returns the new length in
@@ -166,7 +220,10 @@ impl Database {
     /// # Errors
     /// As [`set`](Self::set).
     pub fn append(&self, key: &[u8], suffix: &[u8]) -> Result<usize> {
-        self.store.append(key, suffix)
+        match &self.durable {
+            None => self.store.append(key, suffix),
+            Some(durable) => durable.append(key, suffix),
+        }
     }
 
     /// Adds `delta` to the decimal integer stored under `key`, which starts out as 0, and returns the sum. The
@@ -176,7 +233,10 @@ impl Database {
     /// [`NotAnInteger`](crate::Error::NotAnInteger), [`Overflow`](crate::Error::Overflow), and as
     /// [`set`](Self::set).
     pub fn increment(&self, key: &[u8], delta: i64) -> Result<i64> {
-        self.store.increment(key, delta)
+        match &self.durable {
+            None => self.store.increment(key, delta),
+            Some(durable) => durable.increment(key, delta),
+        }
     }
 
     /// Lets `key` end at `unix_ms` (milliseconds since the Unix epoch) if `condition` holds; true if it did. A
@@ -186,23 +246,32 @@ impl Database {
     /// [`OutOfMemory`](crate::Error::OutOfMemory) or [`TooLargeForCap`](crate::Error::TooLargeForCap) when the
     /// 8 bytes of a first expiry make the entry move and there is no room for it.
     pub fn expire_at(&self, key: &[u8], unix_ms: u64, condition: ExpireCondition) -> Result<bool> {
-        self.store.expire_at(key, unix_ms, condition)
+        match &self.durable {
+            None => self.store.expire_at(key, unix_ms, condition),
+            Some(durable) => durable.expire_at(key, unix_ms, condition),
+        }
     }
 
     /// How long `key` still lives. Does not count as an access.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn expiry(&self, key: &[u8]) -> Result<Lifetime> {
-        Ok(self.store.lifetime(key))
+        match &self.durable {
+            None => Ok(self.store.lifetime(key)),
+            Some(durable) => durable.lifetime(key),
+        }
     }
 
     /// Takes the expiry off `key`; true if it had one.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn persist(&self, key: &[u8]) -> Result<bool> {
-        Ok(self.store.persist(key))
+        match &self.durable {
+            None => Ok(self.store.persist(key)),
+            Some(durable) => durable.persist(key),
+        }
     }
 
     /// A copy of the value of `key`, after changing its expiry as `expiry` says. A time that is not in the
@@ -211,7 +280,10 @@ impl Database {
     /// # Errors
     /// As [`expire_at`](Self::expire_at).
     pub fn get_and_expire(&self, key: &[u8], expiry: Expiry) -> Result<Option<Value>> {
-        self.store.get_and_expire(key, expiry)
+        match &self.durable {
+            None => self.store.get_and_expire(key, expiry),
+            Some(durable) => durable.get_and_expire(key, expiry),
+        }
     }
 
     /// Gives the entry `from` the key `to`, replacing what was there; false if `from` does not exist. Value and
@@ -220,7 +292,10 @@ impl Database {
     /// # Errors
     /// As [`set`](Self::set).
     pub fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
-        self.store.rename(from, to)
+        match &self.durable {
+            None => self.store.rename(from, to),
+            Some(durable) => durable.rename(from, to),
+        }
     }
 
     /// Hands about `count` keys to `f` and returns the cursor to go on from; start with 0, and 0 means done.
@@ -229,42 +304,59 @@ impl Database {
     /// lower (a call looks at a bounded number of shards) or a little higher than `count`.
     ///
     /// # Errors
-    /// None in memory mode; a cursor that no call has returned simply starts somewhere.
+    /// [`UnknownCursor`](crate::Error::UnknownCursor) in durable mode, which remembers a thousand of them for ten minutes. In memory mode none: a cursor
+    /// that no call has returned simply starts somewhere.
     pub fn scan(&self, cursor: u64, count: usize, f: &mut dyn FnMut(&[u8])) -> Result<u64> {
-        Ok(self.store.scan(cursor, count, f))
+        match &self.durable {
+            None => Ok(self.store.scan(cursor, count, f)),
+            Some(durable) => durable.scan(cursor, count, f),
+        }
     }
 
     /// Hands every key to `f`, in no useful order. Locks one shard at a time.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn for_each_key(&self, mut f: impl FnMut(&[u8])) -> Result<()> {
-        self.store.for_each_key(&mut f);
+        match &self.durable {
+            None => self.store.for_each_key(&mut f),
+            Some(durable) => durable.for_each_key(&mut f)?,
+        }
         Ok(())
     }
 
-    /// Bytes accounted for `key`: its block, rounded to 8 or to pages, and its slot in the table. Does not
+    /// Bytes accounted for `key`: its block, rounded to 8 or to pages, and its slot in the table; in durable mode those of key and value. Does not
     /// count as an access.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn memory_usage(&self, key: &[u8]) -> Result<Option<u64>> {
-        Ok(self.store.memory_usage(key))
+        match &self.durable {
+            None => Ok(self.store.memory_usage(key)),
+            Some(durable) => durable.memory_usage(key),
+        }
     }
 
     /// Removes every key.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn clear(&self) -> Result<()> {
-        self.store.clear();
+        match &self.durable {
+            None => self.store.clear(),
+            Some(durable) => durable.clear()?,
+        }
         Ok(())
     }
 
-    /// Number of keys, those included whose time is over but which nothing has removed yet. Visits every shard.
+    /// Number of keys, those included whose time is over but which nothing has removed yet. Visits every shard. In durable mode an upper bound: a key
+    /// counts as often as there are versions of it.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.store.len()
+        match &self.durable {
+            None => self.store.len(),
+            Some(durable) => durable.len(),
+        }
     }
 
     /// Whether there is no key.
@@ -277,6 +369,10 @@ impl Database {
     /// it such keys go only when somebody asks for them or eviction meets them. A cycle ends early where little was
     /// over, so none removed does not mean that none is left: the next one goes on behind it.
     pub fn expire_cycle(&self, budget: Duration) -> u64 {
+        if self.durable.is_some() {
+            // What is over goes when tables are merged.
+            return 0;
+        }
         self.store.expire_cycle(budget)
     }
 
@@ -301,7 +397,10 @@ impl Database {
     /// Counters and sizes now.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.store.stats()
+        match &self.durable {
+            None => self.store.stats(),
+            Some(durable) => durable.complete(self.store.stats()),
+        }
     }
 
     /// Counts the bytes of entries afresh by visiting each. While nobody writes it equals [`Stats::entry_bytes`]; a difference is a bug
@@ -346,8 +445,9 @@ impl Database {
     /// Changes the eviction policy from the next eviction on.
     ///
     /// # Errors
-    /// None in memory mode.
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
     pub fn set_policy(&self, policy: Policy) -> Result<()> {
+        self.only_in_memory("set_policy")?;
         self.store.set_policy(policy);
         Ok(())
     }
@@ -357,6 +457,7 @@ impl Database {
     /// # Errors
     /// [`InvalidOption`](crate::Error::InvalidOption) when `samples` is not in 1..=64.
     pub fn set_samples(&self, samples: u32) -> Result<()> {
+        self.only_in_memory("set_samples")?;
         self.store.set_samples(samples)
     }
 }

@@ -1,0 +1,109 @@
+//! The calls that only a durable database answers.
+
+use super::Database;
+use crate::durable::{Batch, Durable, Snapshot, StorageStats};
+use crate::error::{Error, Result};
+use std::ops::RangeBounds;
+use std::path::Path;
+
+impl Database {
+    fn durable(&self, call: &'static str) -> Result<&Durable> {
+        self.durable.as_deref().ok_or(Error::Unsupported { call, mode: "memory" })
+    }
+
+    pub(super) fn only_in_memory(&self, call: &'static str) -> Result<()> {
+        if self.durable.is_some() {
+            return Err(Error::Unsupported { call, mode: "durable" });
+        }
+        Ok(())
+    }
+
+    /// Whether what is acknowledged survives the end of the process.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        self.durable.is_some()
+    }
+
+    /// Carries out all writes of a batch, or none.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set), and [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn write(&self, batch: &Batch) -> Result<()> {
+        self.durable("write")?.write(batch)
+    }
+
+    /// The database as it is now, for as long as the snapshot is kept.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        Ok(self.durable("snapshot")?.snapshot())
+    }
+
+    /// Removes the keys in `range` and returns how many there were. Other writes wait meanwhile; after a power cut the first of them may be gone and the
+    /// last still there.
+    ///
+    /// # Errors
+    /// [`Io`](Error::Io) and [`Corrupt`](Error::Corrupt); [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
+        self.durable("delete_range")?.delete_range(range)
+    }
+
+    /// Makes everything that was acknowledged before the call last.
+    ///
+    /// # Errors
+    /// [`Io`](Error::Io), after which the database takes no more writes; [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn sync(&self) -> Result<()> {
+        self.durable("sync")?.sync()
+    }
+
+    /// Writes what is in memory to tables.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn flush(&self) -> Result<()> {
+        self.durable("flush")?.flush()
+    }
+
+    /// Writes what is in memory to tables, and merges tables until no level holds more than it may.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn compact(&self) -> Result<()> {
+        self.durable("compact")?.compact()
+    }
+
+    /// Makes a copy of the database in `directory`, which is made for it, on the same file system: of links to its tables, which take no more room until the
+    /// original merges them away. It can be opened as any other.
+    ///
+    /// # Errors
+    /// [`InvalidOption`](Error::InvalidOption) when the directory is not empty, and as [`sync`](Self::sync).
+    pub fn checkpoint(&self, directory: impl AsRef<Path>) -> Result<()> {
+        self.durable("checkpoint")?.checkpoint(directory.as_ref())
+    }
+
+    /// Reads every block of every table and looks whether they are whole and in order; `progress` hears how many versions were read after each table. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// [`Corrupt`](Error::Corrupt) with file and offset, [`Io`](Error::Io), and [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn verify(&self, progress: impl FnMut(u64)) -> Result<u64> {
+        self.durable("verify")?.verify(progress)
+    }
+
+    /// Levels, tables, bytes, cache hits, write amplification, stalls.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn storage_stats(&self) -> Result<StorageStats> {
+        Ok(self.durable("storage_stats")?.storage_stats())
+    }
+
+    /// Syncs and closes the database. Dropped without it, what was acknowledged in the last interval survives the process, but perhaps no power cut.
+    ///
+    /// # Errors
+    /// [`Io`](Error::Io) when the last sync failed.
+    pub fn close(self) -> Result<()> {
+        self.durable.map_or(Ok(()), |durable| durable.close())
+    }
+}

@@ -1,0 +1,66 @@
+//! What is done to a durable database as a whole?
+
+use super::Durable;
+use super::snapshot::Direction;
+use crate::error::Result;
+use std::ops::RangeBounds;
+use std::path::Path;
+
+/// Bytes of keys that are deleted in one batch.
+const PIECE: usize = 1 << 20;
+
+impl Durable {
+    pub(crate) fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
+        let _locks = self.locks.lock_all();
+        let mut found = self.snapshot().range(range, Direction::Forward);
+        let (mut deleted, mut is_over) = (0, false);
+        while !is_over {
+            let mut result = Ok(());
+            self.write_batch(|batch| {
+                while batch.bytes() < PIECE {
+                    match found.next_pair() {
+                        Ok(Some((key, _))) => batch.delete(key),
+                        Ok(None) => return is_over = true,
+                        Err(error) => {
+                            result = Err(error);
+                            return;
+                        }
+                    }
+                    deleted += 1;
+                }
+            })?;
+            result?;
+        }
+        Ok(deleted)
+    }
+
+    pub(crate) fn clear(&self) -> Result<()> {
+        let _locks = self.locks.lock_all();
+        self.tree.clear()
+    }
+
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.tree.sync()
+    }
+
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.tree.flush()
+    }
+
+    pub(crate) fn compact(&self) -> Result<()> {
+        self.tree.flush()?;
+        self.tree.settle()
+    }
+
+    pub(crate) fn checkpoint(&self, directory: &Path) -> Result<()> {
+        self.tree.checkpoint(directory)
+    }
+
+    pub(crate) fn verify(&self, progress: impl FnMut(u64)) -> Result<u64> {
+        self.tree.verify(progress)
+    }
+
+    pub(crate) fn close(self) -> Result<()> {
+        self.tree.close()
+    }
+}

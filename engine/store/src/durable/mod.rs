@@ -1,0 +1,95 @@
+//! How does a database keep what it holds on disk? The front door's calls on a tree: a read as it is, a write that depends on what is there under the lock of its key.
+
+mod admin;
+mod change;
+mod keys;
+mod options;
+mod read;
+mod scan;
+mod snapshot;
+mod stats;
+mod write;
+
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::lsm::{Batch as TreeBatch, Disk, Tree, Vfs};
+use keys::Locks;
+use parking_lot::Mutex;
+use scan::Positions;
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+pub(crate) use options::DurableOptions;
+pub use options::{Compression, Profile, SyncMode};
+pub use snapshot::{Direction, Range, Snapshot};
+pub use stats::{LevelStats, StorageStats};
+pub use write::Batch;
+
+/// A database in a directory.
+pub(crate) struct Durable {
+    tree: Tree,
+    clock: Arc<dyn Clock>,
+    locks: Locks,
+    /// The longest entry.
+    entry_limit: u64,
+    budget: u64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    positions: Mutex<Positions>,
+}
+
+thread_local! {
+    static BATCH: RefCell<TreeBatch> = RefCell::default();
+}
+
+/// Batches above it are given back after use.
+const KEPT: usize = 1 << 20;
+
+impl Durable {
+    pub(crate) fn open(path: &Path, options: &DurableOptions, clock: Arc<dyn Clock>) -> Result<Self> {
+        Self::open_on(Arc::new(Disk), path, options, clock)
+    }
+
+    fn open_on(
+        vfs: Arc<dyn Vfs>,
+        path: &Path,
+        options: &DurableOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
+        let tree_options = options.tree_options()?;
+        let budget = options.budget();
+        Ok(Self {
+            tree: Tree::open(vfs, path, tree_options, Arc::clone(&clock))?,
+            clock,
+            locks: Locks::new(),
+            entry_limit: budget / 4,
+            budget,
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            positions: Mutex::default(),
+        })
+    }
+
+    /// Hands an empty batch to `fill` and carries it out.
+    fn write_batch(&self, fill: impl FnOnce(&mut TreeBatch)) -> Result<()> {
+        let mut batch = BATCH.take();
+        fill(&mut batch);
+        let done = self.tree.write(&batch);
+        if batch.bytes() <= KEPT {
+            batch.clear();
+            BATCH.set(batch);
+        }
+        done
+    }
+
+    /// Whether an entry may be so long.
+    fn check_entry(&self, key: usize, value: usize) -> Result<()> {
+        let needed = (key + value) as u64;
+        if needed > self.entry_limit {
+            return Err(Error::TooLargeForBudget { needed, limit: self.entry_limit, budget: self.budget });
+        }
+        Ok(())
+    }
+}

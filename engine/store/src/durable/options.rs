@@ -1,0 +1,132 @@
+//! How is a durable database opened? By a profile, whose parts can be set one by one.
+
+use crate::error::{Error, Result};
+use crate::lsm::{self, Shape, Targets, TreeOptions};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// When is a write on the disk? In every mode an acknowledged write has been handed to the kernel, so it survives the end of the process, however that comes; and
+/// what survives a power cut is a prefix of what was acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncMode {
+    /// Before it is acknowledged: a power cut loses nothing.
+    Always,
+    /// At intervals: a power cut loses what was acknowledged in the last one at most.
+    Interval(Duration),
+    /// When the system gets round to it, or [`Database::sync`](crate::Database::sync) is called.
+    Never,
+}
+
+impl Default for SyncMode {
+    fn default() -> Self {
+        Self::Interval(Duration::from_secs(1))
+    }
+}
+
+/// What a durable database is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Profile {
+    /// 256 MiB of memory, filters on every level.
+    #[default]
+    Default,
+    /// 16 MiB of memory, no cache, no filters.
+    LowMemory,
+    /// 1 GiB of memory, longer memtables.
+    Throughput,
+}
+
+/// How blocks of tables are made smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// [LZ4](https://lz4.org): quick to read.
+    #[default]
+    Lz4,
+}
+
+/// The least memory that a durable database can do with.
+const LEAST_BUDGET: u64 = 1 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DurableOptions {
+    pub(crate) path: PathBuf,
+    pub(crate) sync: SyncMode,
+    pub(crate) profile: Profile,
+    pub(crate) budget: Option<u64>,
+    pub(crate) cache: Option<u64>,
+    pub(crate) compression: Compression,
+}
+
+impl DurableOptions {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            sync: SyncMode::default(),
+            profile: Profile::default(),
+            budget: None,
+            cache: None,
+            compression: Compression::default(),
+        }
+    }
+
+    pub(super) fn budget(&self) -> u64 {
+        self.budget.unwrap_or(match self.profile {
+            Profile::Default => 256 << 20,
+            Profile::LowMemory => 16 << 20,
+            Profile::Throughput => 1 << 30,
+        })
+    }
+
+    pub(super) fn tree_options(&self) -> Result<TreeOptions> {
+        let budget = self.budget();
+        if budget < LEAST_BUDGET {
+            let reason = format!("{budget} bytes are too few; a durable database needs {LEAST_BUDGET}");
+            return Err(Error::InvalidOption { option: "memory_budget", reason });
+        }
+        if let SyncMode::Interval(interval) = self.sync
+            && interval.is_zero()
+        {
+            let reason = "an interval of nothing; say SyncMode::Always".to_owned();
+            return Err(Error::InvalidOption { option: "sync", reason });
+        }
+        // One that is written to, and two that wait to be flushed.
+        let frozen_memtables = 2;
+        let largest = if self.profile == Profile::LowMemory { 1 << 20 } else { 64 << 20 };
+        let memtable_bytes = (budget / 8).min(largest);
+        let cache_bytes = match (self.cache, self.profile) {
+            (Some(bytes), _) => bytes,
+            (None, Profile::LowMemory) => 0,
+            (None, _) => budget - (1 + frozen_memtables as u64) * memtable_bytes,
+        };
+        Ok(TreeOptions {
+            sync: match self.sync {
+                SyncMode::Always => lsm::SyncMode::Always,
+                SyncMode::Interval(interval) => lsm::SyncMode::Interval(interval),
+                SyncMode::Never => lsm::SyncMode::OnCall,
+            },
+            memtable_bytes: memtable_bytes as usize,
+            frozen_memtables,
+            cache_bytes,
+            is_cache_shared: self.cache.is_none(),
+            shape: Shape {
+                block_bytes: 4 << 10,
+                compression: match self.compression {
+                    Compression::None => lsm::Compression::None,
+                    Compression::Lz4 => lsm::Compression::Lz4,
+                },
+                filter_bits_per_key: if self.profile == Profile::LowMemory { 0 } else { 10 },
+            },
+            table_bytes: (2 * memtable_bytes).max(2 << 20),
+            targets: Targets {
+                level0_tables: 4,
+                base_bytes: (4 * memtable_bytes).max(4 << 20),
+                multiplier: 10,
+            },
+            level0_stop: 20,
+            has_workers: true,
+        })
+    }
+}

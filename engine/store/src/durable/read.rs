@@ -1,0 +1,66 @@
+//! What is there? Looked up in a moment of the tree; nobody waits for anybody.
+
+use super::Durable;
+use crate::error::Result;
+use crate::lsm::Live;
+use crate::memory::{Fetched, Lifetime, Value};
+use std::sync::atomic::Ordering;
+
+impl Durable {
+    pub(crate) fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let found = self.tree.get(key, |live| f(live.value))?;
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        Ok(found)
+    }
+
+    /// A value and the end of its time.
+    pub(super) fn look_up(&self, key: &[u8]) -> Result<Option<(Vec<u8>, Option<u64>)>> {
+        self.tree.get(key, |Live { value, until_ms }| (value.to_vec(), until_ms))
+    }
+
+    /// When the key's time ends; `None` where there is no key.
+    pub(super) fn look_up_end(&self, key: &[u8]) -> Result<Option<Option<u64>>> {
+        self.tree.get(key, |live| live.until_ms)
+    }
+
+    pub(crate) fn lifetime(&self, key: &[u8]) -> Result<Lifetime> {
+        let found = self.look_up_end(key)?;
+        Ok(found.map_or(Lifetime::Missing, |until| until.map_or(Lifetime::Forever, Lifetime::Until)))
+    }
+
+    pub(crate) fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let snapshot = self.tree.snapshot();
+        keys.iter().map(|key| self.counted(snapshot.get(key, |live| live.value.to_vec())?)).collect()
+    }
+
+    pub(crate) fn fetch_many<R>(
+        &self,
+        keys: &[&[u8]],
+        f: impl FnOnce(&mut dyn Iterator<Item = Option<Fetched<'_>>>) -> R,
+    ) -> Result<R> {
+        let values = self.multi_get(keys)?;
+        let mut fetched =
+            values.into_iter().map(|value| value.map(|bytes| Fetched::Value(Value::copied(bytes))));
+        Ok(f(&mut fetched))
+    }
+
+    pub(crate) fn count_many(&self, keys: &[&[u8]]) -> Result<usize> {
+        let snapshot = self.tree.snapshot();
+        let mut count = 0;
+        for key in keys {
+            count += usize::from(self.counted(snapshot.get(key, |_| ())?)?.is_some());
+        }
+        Ok(count)
+    }
+
+    pub(super) fn counted<T>(&self, found: Option<T>) -> Result<Option<T>> {
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        Ok(found)
+    }
+
+    pub(crate) fn memory_usage(&self, key: &[u8]) -> Result<Option<u64>> {
+        self.tree.get(key, |live| (key.len() + live.value.len()) as u64)
+    }
+}

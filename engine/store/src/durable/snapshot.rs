@@ -1,0 +1,181 @@
+//! What did the database hold at one moment? A snapshot answers, and ranges walk through it in either direction.
+
+use super::Durable;
+use crate::error::Result;
+use crate::lsm::{TreeSnapshot, Visible};
+use std::ops::{Bound, RangeBounds};
+
+/// The database at one moment. It costs nothing to take; as long as it is kept, so are the files and memtables of that moment.
+#[derive(Clone)]
+pub struct Snapshot {
+    tree: TreeSnapshot,
+}
+
+/// Which way a range is walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// From the smallest key to the largest.
+    #[default]
+    Forward,
+    /// From the largest key to the smallest.
+    Backward,
+}
+
+/// Keys and values between two bounds, in order: by [`next_pair`](Self::next_pair) without copying, or as an iterator of copies.
+pub struct Range {
+    walk: Visible,
+    from: Bound<Vec<u8>>,
+    to: Bound<Vec<u8>>,
+    direction: Direction,
+    has_begun: bool,
+    is_over: bool,
+}
+
+impl Durable {
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot { tree: self.tree.snapshot() }
+    }
+}
+
+impl Snapshot {
+    /// Hands the value of `key` to `f` without copying it.
+    ///
+    /// # Errors
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt).
+    pub fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        self.tree.get(key, |live| f(live.value))
+    }
+
+    /// A copy of the value of `key`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.read(key, <[u8]>::to_vec)
+    }
+
+    /// The pairs whose keys lie in `range`.
+    ///
+    /// ```
+    /// # fn main() -> plumbkv::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("plumbkv-doc-range-{}", std::process::id()));
+    /// use plumbkv::{Database, Direction, Options};
+    ///
+    /// let db = Database::open(Options::durable(&directory))?;
+    /// for key in ["apple", "banana", "cherry"] {
+    ///     db.set(key.as_bytes(), b"fruit")?;
+    /// }
+    /// let keys: plumbkv::Result<Vec<_>> =
+    ///     db.snapshot()?.range(&b"b"[..].., Direction::Backward).map(|pair| pair.map(|(key, _)| key)).collect();
+    /// assert_eq!(keys?, [b"cherry".to_vec(), b"banana".to_vec()]);
+    /// # drop(db);
+    /// # let _ = std::fs::remove_dir_all(&directory);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn range<'a>(&self, range: impl RangeBounds<&'a [u8]>, direction: Direction) -> Range {
+        let own = |bound: Bound<&&[u8]>| bound.map(|key| key.to_vec());
+        Range {
+            walk: self.tree.walk(),
+            from: own(range.start_bound()),
+            to: own(range.end_bound()),
+            direction,
+            has_begun: false,
+            is_over: false,
+        }
+    }
+
+    /// The pairs whose keys begin with `prefix`.
+    #[must_use]
+    pub fn prefix(&self, prefix: &[u8], direction: Direction) -> Range {
+        match after_prefix(prefix) {
+            Some(end) => self.range((Bound::Included(prefix), Bound::Excluded(&end[..])), direction),
+            None => self.range((Bound::Included(prefix), Bound::Unbounded), direction),
+        }
+    }
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Snapshot").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Range {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Range").field("direction", &self.direction).finish_non_exhaustive()
+    }
+}
+
+/// The smallest key that is larger than all that begin so. `None` where every key is smaller.
+fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+/// The smallest key that is larger.
+fn after(key: &[u8]) -> Vec<u8> {
+    [key, &[0]].concat()
+}
+
+impl Range {
+    /// The next pair, as long as the range is not moved on.
+    ///
+    /// # Errors
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt); the range is over then.
+    pub fn next_pair(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        if self.is_over {
+            return Ok(None);
+        }
+        if let Err(error) = self.go() {
+            self.is_over = true;
+            return Err(error);
+        }
+        self.is_over = self.walk.pair().is_none_or(|(key, _)| !self.is_within(key));
+        Ok(if self.is_over { None } else { self.walk.pair() })
+    }
+
+    fn go(&mut self) -> Result<()> {
+        let has_begun = std::mem::replace(&mut self.has_begun, true);
+        match (self.direction, has_begun) {
+            (Direction::Forward, true) => self.walk.next(),
+            (Direction::Backward, true) => self.walk.previous(),
+            (Direction::Forward, false) => match &self.from {
+                Bound::Included(key) => self.walk.seek(key),
+                Bound::Excluded(key) => self.walk.seek(&after(key)),
+                Bound::Unbounded => self.walk.first(),
+            },
+            (Direction::Backward, false) => match &self.to {
+                Bound::Included(key) => self.walk.seek_before(&after(key)),
+                Bound::Excluded(key) => self.walk.seek_before(key),
+                Bound::Unbounded => self.walk.last(),
+            },
+        }
+    }
+
+    fn is_within(&self, key: &[u8]) -> bool {
+        match self.direction {
+            Direction::Forward => match &self.to {
+                Bound::Included(end) => key <= &end[..],
+                Bound::Excluded(end) => key < &end[..],
+                Bound::Unbounded => true,
+            },
+            Direction::Backward => match &self.from {
+                Bound::Included(begin) => key >= &begin[..],
+                Bound::Excluded(begin) => key > &begin[..],
+                Bound::Unbounded => true,
+            },
+        }
+    }
+}
+
+impl Iterator for Range {
+    type Item = Result<(Vec<u8>, Vec<u8>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_pair().map(|pair| pair.map(|(key, value)| (key.to_vec(), value.to_vec()))).transpose()
+    }
+}

@@ -1,0 +1,101 @@
+//! What does a durable database hold on disk and in memory, and what has it done?
+
+use super::Durable;
+use crate::memory::Policy;
+use crate::stats::Stats;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// A level of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct LevelStats {
+    /// Tables in it.
+    pub tables: usize,
+    /// Bytes of their files.
+    pub bytes: u64,
+}
+
+/// What a durable database holds, and what it has done since it was opened.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct StorageStats {
+    /// Level 0, of tables as they were flushed, and those below it.
+    pub levels: Vec<LevelStats>,
+    /// Bytes above what the levels may hold: merges that wait.
+    pub debt_bytes: u64,
+    /// Versions of keys in tables and memtables; an upper bound of the number of keys.
+    pub versions: u64,
+    /// Bytes of memtables, those that wait to be flushed included.
+    pub memtable_bytes: u64,
+    /// Memtables that wait to be flushed.
+    pub frozen_memtables: usize,
+    /// Bytes of memory that indexes and filters take.
+    pub index_bytes: u64,
+    /// Bytes of the block cache.
+    pub cache_bytes: u64,
+    /// Blocks that were found there.
+    pub cache_hits: u64,
+    /// Blocks that were not.
+    pub cache_misses: u64,
+    /// Bytes that were written to the log.
+    pub logged_bytes: u64,
+    /// Bytes of tables that memtables became.
+    pub flushed_bytes: u64,
+    /// Bytes of tables that were merged from others.
+    pub merged_bytes: u64,
+    /// Times that writes had to wait for flushes or merges.
+    pub stalls: u64,
+    /// How long in all.
+    pub stalled: Duration,
+}
+
+impl StorageStats {
+    /// Bytes written to tables for each byte that was logged; 0 where nothing was.
+    #[must_use]
+    pub fn write_amplification(&self) -> f64 {
+        if self.logged_bytes == 0 {
+            return 0.0;
+        }
+        (self.flushed_bytes + self.merged_bytes) as f64 / self.logged_bytes as f64
+    }
+}
+
+impl Durable {
+    pub(crate) fn storage_stats(&self) -> StorageStats {
+        let stats = self.tree.stats();
+        let levels = stats.levels.iter().map(|(tables, bytes)| LevelStats { tables: *tables, bytes: *bytes });
+        StorageStats {
+            levels: levels.collect(),
+            debt_bytes: stats.debt_bytes,
+            versions: stats.versions,
+            memtable_bytes: stats.memtable_bytes,
+            frozen_memtables: stats.frozen_memtables,
+            index_bytes: stats.index_bytes,
+            cache_bytes: stats.cache_bytes,
+            cache_hits: stats.cache_hits,
+            cache_misses: stats.cache_misses,
+            logged_bytes: stats.written,
+            flushed_bytes: stats.flushed,
+            merged_bytes: stats.merged,
+            stalls: stats.stalls,
+            stalled: Duration::from_micros(stats.stalled_us),
+        }
+    }
+
+    /// Puts what is known of keys into the figures of the store that counts the program's memory.
+    pub(crate) fn complete(&self, stats: Stats) -> Stats {
+        Stats {
+            keys: self.len(),
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            policy: Policy::NoEviction,
+            ..stats
+        }
+    }
+
+    /// Versions of keys: an upper bound of their number.
+    pub(crate) fn len(&self) -> u64 {
+        self.tree.stats().versions
+    }
+}

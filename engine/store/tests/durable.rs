@@ -1,0 +1,275 @@
+//! Does a durable database do what a plain map would, in a real directory, whatever is flushed, merged and opened again meanwhile?
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests; clippy exempts only the tests themselves"
+)]
+
+mod calls;
+
+use calls::{Call, Key, Model, START, call, compare, step};
+use plumbkv::{
+    Batch, Compression, Database, Direction, Error, ManualClock, Options, Policy, Profile, SyncMode,
+};
+use proptest::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Call(Call),
+    Batch(Vec<(Key, Option<Vec<u8>>)>),
+    DeleteRange(Key, Key),
+    Flush,
+    Compact,
+    Sync,
+    Drop,
+    Close,
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    (0..30u8)
+        .prop_map(|number| vec![b'k'; 1 + usize::from(number) % 3 * 20].into_iter().chain([number]).collect())
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let write = (key(), proptest::option::of(proptest::collection::vec(any::<u8>(), 0..90)));
+    prop_oneof![
+        20 => call().prop_map(Step::Call),
+        2 => proptest::collection::vec(write, 0..6).prop_map(Step::Batch),
+        1 => (key(), key()).prop_map(|(from, to)| Step::DeleteRange(from, to)),
+        2 => Just(Step::Flush),
+        1 => Just(Step::Compact),
+        1 => Just(Step::Sync),
+        1 => Just(Step::Drop),
+        1 => Just(Step::Close),
+    ]
+}
+
+fn options(path: &Path, clock: &Arc<ManualClock>, profile: Profile) -> Options {
+    Options::durable(path)
+        .profile(profile)
+        .memory_budget(1 << 20)
+        .sync_mode(SyncMode::Never)
+        .clock(clock.clone())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_durable_database_behaves_like_a_map(
+        steps in proptest::collection::vec(any_step(), 1..120),
+        profile in prop::sample::select(vec![Profile::Default, Profile::LowMemory]),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new(START));
+        let open = || Database::open(options(directory.path(), &clock, profile)).unwrap();
+        let mut db = open();
+        let mut model = Model { now: START, ..Model::default() };
+        for one in steps {
+            match one {
+                Step::Call(call) => step(&db, &clock, &mut model, call)?,
+                Step::Batch(writes) => {
+                    let mut batch = Batch::new();
+                    for (key, value) in writes {
+                        match value {
+                            Some(value) => {
+                                batch.set(&key, &value);
+                                model.entries.insert(key, (value, None));
+                            }
+                            None => {
+                                batch.delete(&key);
+                                model.entries.remove(&key);
+                            }
+                        }
+                    }
+                    db.write(&batch).unwrap();
+                }
+                Step::DeleteRange(from, to) => {
+                    model.drop_ended();
+                    let gone: Vec<_> = if from < to { model.entries.range(from.clone()..to.clone()).map(|(key, _)| key.clone()).collect() } else { Vec::new() };
+                    prop_assert_eq!(db.delete_range(&from[..]..&to[..]).unwrap(), gone.len() as u64);
+                    gone.iter().for_each(|key| drop(model.entries.remove(key)));
+                }
+                Step::Flush => db.flush().unwrap(),
+                Step::Compact => db.compact().unwrap(),
+                Step::Sync => db.sync().unwrap(),
+                Step::Drop => {
+                    drop(db);
+                    db = open();
+                }
+                Step::Close => {
+                    db.close().unwrap();
+                    db = open();
+                }
+            }
+        }
+        compare(&db, &mut model)?;
+        let snapshot = db.snapshot().unwrap();
+        let everything: Vec<_> = model.entries.iter().map(|(key, (value, _))| (key.clone(), value.clone())).collect();
+        let walked = |direction| snapshot.range(.., direction).collect::<Result<Vec<_>, _>>().unwrap();
+        prop_assert_eq!(&walked(Direction::Forward), &everything);
+        let mut backward = walked(Direction::Backward);
+        backward.reverse();
+        prop_assert_eq!(&backward, &everything);
+        prop_assert!(db.verify(|_| ()).is_ok());
+        let (mut cursor, mut scanned) = (0, Vec::new());
+        loop {
+            cursor = db.scan(cursor, 7, &mut |key| scanned.push(key.to_vec())).unwrap();
+            if cursor == 0 {
+                break;
+            }
+        }
+        prop_assert!(scanned.iter().eq(model.entries.keys()));
+    }
+}
+
+fn open(path: &Path) -> Database {
+    Database::open(Options::durable(path)).unwrap()
+}
+
+#[test]
+fn one_process_at_a_time_and_the_error_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(directory.path());
+    let error = Database::open(Options::durable(directory.path())).err().unwrap();
+    assert!(matches!(error, Error::InUse { .. }), "{error}");
+    assert!(error.to_string().contains("in use by another process"), "{error}");
+    drop(db);
+    open(directory.path());
+}
+
+#[test]
+fn a_checkpoint_is_a_database_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(&directory.path().join("one"));
+    for number in 0..5_000_u32 {
+        db.set(&number.to_be_bytes(), &[7; 100]).unwrap();
+    }
+    let copy = directory.path().join("copy");
+    db.checkpoint(&copy).unwrap();
+    assert!(matches!(db.checkpoint(&copy), Err(Error::InvalidOption { option: "checkpoint", .. })));
+    db.clear().unwrap();
+    db.set(b"new", b"value").unwrap();
+    let copy = open(&copy);
+    assert_eq!(copy.snapshot().unwrap().range(.., Direction::Forward).count(), 5_000);
+    assert_eq!(copy.get(b"new").unwrap(), None);
+    copy.set(b"other", b"value").unwrap();
+    assert_eq!(db.get(b"other").unwrap(), None);
+    assert_eq!(db.verify(|_| ()).unwrap(), 0);
+}
+
+#[test]
+fn a_snapshot_stays_what_it_was_while_everything_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::open(Options::durable(directory.path()).memory_budget(1 << 20)).unwrap();
+    for number in 0..2_000_u32 {
+        db.set(&number.to_be_bytes(), b"old").unwrap();
+    }
+    let snapshot = db.snapshot().unwrap();
+    for number in 0..20_000_u32 {
+        db.set(&(number % 2_000).to_be_bytes(), &[1; 100]).unwrap();
+    }
+    db.compact().unwrap();
+    db.clear().unwrap();
+    let found: Result<Vec<_>, _> = snapshot.range(.., Direction::Forward).collect();
+    let found = found.unwrap();
+    assert!(found.len() == 2_000 && found.iter().all(|(_, value)| value == b"old"));
+    assert!(db.snapshot().unwrap().range(.., Direction::Backward).next().is_none());
+}
+
+#[test]
+fn ranges_and_prefixes_have_the_bounds_that_were_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(directory.path());
+    let keys: [&[u8]; 7] = [b"", b"a", b"a\0", b"ab", b"b", b"\xff", b"\xff\xff"];
+    for key in keys {
+        db.set(key, b"").unwrap();
+    }
+    let snapshot = db.snapshot().unwrap();
+    let of = |range: plumbkv::Range| range.map(|pair| pair.unwrap().0).collect::<Vec<_>>();
+    for direction in [Direction::Forward, Direction::Backward] {
+        let check = |found: Vec<Vec<u8>>, mut expected: Vec<&[u8]>| {
+            if direction == Direction::Backward {
+                expected.reverse();
+            }
+            assert_eq!(found, expected);
+        };
+        check(of(snapshot.range(.., direction)), keys.to_vec());
+        check(of(snapshot.range(&b"a"[..]..&b"b"[..], direction)), keys[1..4].to_vec());
+        check(of(snapshot.range(&b"a"[..]..=&b"b"[..], direction)), keys[1..5].to_vec());
+        check(of(snapshot.range(&b"b"[..].., direction)), keys[4..].to_vec());
+        check(of(snapshot.range(..=&b"a"[..], direction)), keys[..2].to_vec());
+        check(of(snapshot.prefix(b"a", direction)), keys[1..4].to_vec());
+        check(of(snapshot.prefix(b"\xff", direction)), keys[5..].to_vec());
+        check(of(snapshot.prefix(b"", direction)), keys.to_vec());
+        check(of(snapshot.prefix(b"zz", direction)), vec![]);
+    }
+}
+
+#[test]
+fn what_a_mode_does_not_have_is_said_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(directory.path());
+    assert!(matches!(
+        db.set_policy(Policy::AllkeysLru),
+        Err(Error::Unsupported { call: "set_policy", mode: "durable" })
+    ));
+    assert!(matches!(db.scan(77, 1, &mut |_| ()), Err(Error::UnknownCursor { cursor: 77 })));
+    let memory = Database::open(Options::memory(1 << 20)).unwrap();
+    assert!(matches!(memory.snapshot(), Err(Error::Unsupported { call: "snapshot", mode: "memory" })));
+    assert!(matches!(memory.checkpoint("x"), Err(Error::Unsupported { call: "checkpoint", mode: "memory" })));
+    assert!(db.is_durable() && !memory.is_durable());
+}
+
+#[test]
+fn a_value_above_a_quarter_of_the_budget_is_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::open(Options::durable(directory.path()).memory_budget(1 << 20)).unwrap();
+    let quarter = (1 << 18) - 1;
+    db.set(b"k", &vec![1; quarter]).unwrap();
+    let error = db.set(b"k", &vec![1; quarter + 1]).unwrap_err();
+    assert!(
+        matches!(error, Error::TooLargeForBudget { needed: 262_145, limit: 262_144, budget: 1_048_576 }),
+        "{error}"
+    );
+    assert!(matches!(db.append(b"k", b"1"), Err(Error::TooLargeForBudget { .. })));
+    assert_eq!(db.value_len(b"k").unwrap(), quarter);
+    let tiny = Database::open(Options::durable(directory.path().join("x")).memory_budget((1 << 20) - 1))
+        .err()
+        .unwrap();
+    assert!(matches!(tiny, Error::InvalidOption { option: "memory_budget", .. }));
+}
+
+#[test]
+fn many_threads_count_to_the_same_sum_and_all_of_it_is_there_afterwards() {
+    for sync in [SyncMode::Always, SyncMode::Interval(Duration::from_millis(1)), SyncMode::Never] {
+        let directory = tempfile::tempdir().unwrap();
+        let options = || {
+            Options::durable(directory.path())
+                .sync_mode(sync)
+                .memory_budget(1 << 20)
+                .compression(Compression::None)
+        };
+        let db = Database::open(options()).unwrap();
+        let rounds = if sync == SyncMode::Always { 50 } else { 2_000 };
+        std::thread::scope(|scope| {
+            for thread in 0..8_u64 {
+                let db = &db;
+                scope.spawn(move || {
+                    for round in 0..rounds {
+                        db.increment(b"sum", 1).unwrap();
+                        db.set(&(thread * 1_000_000 + round).to_be_bytes(), &[thread as u8; 50]).unwrap();
+                    }
+                });
+            }
+        });
+        drop(db);
+        let db = Database::open(options()).unwrap();
+        assert_eq!(db.get(b"sum").unwrap(), Some((8 * rounds).to_string().into_bytes()));
+        assert_eq!(db.snapshot().unwrap().range(.., Direction::Forward).count() as u64, 8 * rounds + 1);
+    }
+}
