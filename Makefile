@@ -13,7 +13,7 @@ DATABASE := $(abspath $(TARGET_DIR))/plumbkv-results.sqlite
 # One static build serves native runs, the image and the runner: the file in the image is the file that runs natively.
 STATIC := RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --release --target $(TRIPLE)
 STATIC_BENCH := RUSTFLAGS='-C target-feature=+crt-static' cargo bench --locked --target $(TRIPLE)
-DRIVERS := $(addprefix -p plumbkv-driver-,redb fjall sqlite postgres axum)
+DRIVERS := $(addprefix -p plumbkv-driver-,plumbkv redb fjall sqlite postgres axum)
 PROFILE ?= quick
 # What the gate is asked and where its verdict lies; workflows give these by environment, and recipes quote them.
 BASE ?= main
