@@ -1,6 +1,6 @@
-//! An embeddable key-value store that keeps its memory cap.
+//! An embeddable key-value store with two modes behind one front door: in memory under a cap that it keeps, or durable in a directory.
 //!
-//! A [`Database`] holds byte strings under byte-string keys, in memory, under a cap that counts what entries and
+//! A [`Database`] holds byte strings under byte-string keys. [`Options::memory`] keeps them in memory, under a cap that counts what entries and
 //! tables really cost: the pages they lie in. Room is made before a write, by evicting the least
 //! recently used of a few random keys or as another [`Policy`] says; a value that could never fit is refused and
 //! nothing is evicted for it. Keys can expire.
@@ -26,10 +26,31 @@
 //! # }
 //! ```
 //!
-//! What it is not: it has no sockets, no threads of its own and no files; nothing survives the process. Expired keys
-//! go when they are met, and on a timer only if you call [`Database::expire_cycle`] from one.
+//! [`Options::durable`] keeps them in a directory, in a log-structured merge tree. What is acknowledged survives the end of the process; what survives
+//! a power cut is what [`SyncMode`] says (`docs/durability.md` has the table). It answers the same calls, and more: atomic batches, snapshots, ranges in both
+//! directions, checkpoints.
 //!
-//! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards. The cap counts pages that are
+//! ```
+//! # fn main() -> plumbkv::Result<()> {
+//! # let directory = std::env::temp_dir().join(format!("plumbkv-doc-lib-{}", std::process::id()));
+//! use plumbkv::{Database, Direction, Options, SyncMode};
+//!
+//! let db = Database::open(Options::durable(&directory).sync_mode(SyncMode::Always))?;
+//! db.set(b"user:1", b"Ada")?;
+//! db.set(b"user:2", b"Grace")?;
+//! let names: plumbkv::Result<Vec<_>> = db.snapshot()?.prefix(b"user:", Direction::Forward).collect();
+//! assert_eq!(names?.len(), 2);
+//! db.close()?;
+//! # let _ = std::fs::remove_dir_all(&directory);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What it is not: it has no sockets. In memory mode it has no threads of its own and no files; expired keys
+//! go when they are met, and on a timer only if you call [`Database::expire_cycle`] from one. In durable mode it has two threads that
+//! flush and merge, and one that syncs at intervals.
+//!
+//! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards; in durable mode an entry up to a quarter of the memory budget. The cap counts pages that are
 //! resident; what other parts of the process use is not in it (`docs/design.md` has the figures).
 
 // The README's example runs as a doctest.
