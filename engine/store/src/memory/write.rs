@@ -192,7 +192,7 @@ impl Store {
             let expiry = held.and_then(Held::expiry);
             match (value, at) {
                 (Some(value), at) => shard.put(&self.common, New { location, key, value, expiry }, at)?,
-                (None, Some(at)) => drop(shard.remove(&self.common, at)),
+                (None, Some(at)) => shard.remove(&self.common, at),
                 (None, None) => {}
             }
             Ok(true)

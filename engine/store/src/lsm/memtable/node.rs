@@ -29,7 +29,7 @@ impl Link {
     pub(super) const NONE: Self = Self(0);
 
     fn new(offset: usize, prefix: u32) -> Self {
-        debug_assert!(offset % ALIGN == 0 && offset / ALIGN <= u32::MAX as usize);
+        debug_assert!(offset.is_multiple_of(ALIGN) && offset / ALIGN <= u32::MAX as usize);
         Self(u64::from(prefix) << 32 | (offset / ALIGN) as u64)
     }
 

@@ -67,7 +67,7 @@ impl<'a> Filter<'a> {
 
 #[inline]
 fn line_of(hash: u64, lines: usize) -> usize {
-    ((hash >> 32) * lines as u64 >> 32) as usize
+    (((hash >> 32) * lines as u64) >> 32) as usize
 }
 
 /// Bits of a line, each from the upper nine bits of a number that is multiplied on.

@@ -27,8 +27,7 @@ pub(crate) fn read<E>(
 ) -> io::Result<Result<Ended, E>> {
     let mut window = Window { file, len: file.len()?, offset: 0, bytes: Vec::new() };
     let mut at = 0;
-    loop {
-        let Some((record, length)) = window.record(at, log)? else { break };
+    while let Some((record, length)) = window.record(at, log)? {
         if !record.payload.is_empty()
             && let Err(error) = each(record)
         {

@@ -58,7 +58,7 @@ pub(crate) fn put_write(payload: &mut Vec<u8>, write: &Write) {
 /// Appends a record with this payload, which is at most [`MAX_PAYLOAD`] long, and zeros up to where the next one begins.
 pub(crate) fn put_record(out: &mut Vec<u8>, log: u64, record: &LogRecord) {
     let begin = out.len();
-    debug_assert!(begin % ALIGN == 0 && record.payload.len() <= MAX_PAYLOAD);
+    debug_assert!(begin.is_multiple_of(ALIGN) && record.payload.len() <= MAX_PAYLOAD);
     let len = record.payload.len() as u32 | if record.after_sync { SYNCED } else { 0 };
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&len.to_le_bytes());
