@@ -1,6 +1,10 @@
 //! Which blocks stay in memory, as they are before compression? Those that are read again, up to a weight in bytes that is exact.
+//!
+//! A block comes in when it is missed for the second time in a while. Where reads are spread over far more than the cache holds, almost none is; to put each in, only to push out
+//! another that is not asked for either, costs more than a read.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A block of a file, by the number of either.
 pub(crate) type BlockKey = (u64, u32);
@@ -9,7 +13,11 @@ pub(crate) type BlockKey = (u64, u32);
 const ENTRY: u64 = 64;
 
 /// Blocks of all tables of a store.
-pub(crate) struct BlockCache(quick_cache::sync::Cache<BlockKey, Arc<[u8]>, Weighter>);
+pub(crate) struct BlockCache {
+    blocks: quick_cache::sync::Cache<BlockKey, Arc<[u8]>, Weighter>,
+    /// Which blocks were missed lately: of each that falls in a place the last one, by a part of its hash.
+    missed: Box<[AtomicU32]>,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Weighter;
@@ -24,32 +32,71 @@ impl BlockCache {
     /// A cache for so many bytes, in blocks of about so many.
     pub(crate) fn new(bytes: u64, block_bytes: usize) -> Self {
         let blocks = (bytes / (block_bytes as u64 + ENTRY)).max(16) as usize;
-        Self(quick_cache::sync::Cache::with_weighter(blocks, bytes, Weighter))
+        Self {
+            blocks: quick_cache::sync::Cache::with_weighter(blocks, bytes, Weighter),
+            missed: (0..blocks.next_power_of_two()).map(|_| AtomicU32::new(0)).collect(),
+        }
     }
 
     /// Changes how many bytes it may have.
     pub(crate) fn set_capacity(&self, bytes: u64) {
-        self.0.set_capacity(bytes);
+        self.blocks.set_capacity(bytes);
     }
 
     pub(crate) fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
-        self.0.get(&key)
+        self.blocks.get(&key)
+    }
+
+    /// Whether a block that was missed is to be put in.
+    pub(crate) fn wants(&self, (file, block): BlockKey) -> bool {
+        // Fibonacci hashing (Knuth, TAOCP 6.4): the upper half spreads well.
+        let hash = (file << 32 ^ u64::from(block)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (place, tag) = ((hash >> 32) as usize & (self.missed.len() - 1), hash as u32 | 1);
+        self.missed[place].swap(tag, Ordering::Relaxed) == tag
     }
 
     pub(crate) fn insert(&self, key: BlockKey, block: Arc<[u8]>) {
-        self.0.insert(key, block);
+        self.blocks.insert(key, block);
     }
 
     /// Bytes in it.
     pub(crate) fn bytes(&self) -> u64 {
-        self.0.weight()
+        self.blocks.weight()
     }
 
     pub(crate) fn hits(&self) -> u64 {
-        self.0.hits()
+        self.blocks.hits()
     }
 
     pub(crate) fn misses(&self) -> u64 {
-        self.0.misses()
+        self.blocks.misses()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_wanted_when_it_is_missed_again_and_the_weight_is_kept() {
+        let cache = BlockCache::new(1 << 20, 2 << 10);
+        for round in 0..2 {
+            for block in 0..100 {
+                assert_eq!(cache.wants((7, block)), round == 1, "{block}");
+            }
+        }
+        for block in 0..2_000 {
+            cache.insert((7, block), vec![0; 2 << 10].into());
+            assert!(cache.bytes() <= 1 << 20);
+        }
+        assert!(cache.bytes() > 1 << 19);
+    }
+
+    #[test]
+    fn blocks_beyond_what_it_holds_are_seldom_wanted() {
+        let cache = BlockCache::new(1 << 20, 2 << 10);
+        let mut random = fastrand::Rng::with_seed(1);
+        let wanted = (0..100_000).filter(|_| cache.wants((random.u64(0..10), random.u32(0..1_000)))).count();
+        assert!(wanted < 10_000, "{wanted}");
     }
 }

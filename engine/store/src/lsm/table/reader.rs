@@ -137,22 +137,29 @@ impl Table {
             return self.read(number, |raw| Block::new(raw).and_then(f).map_err(damaged))?;
         };
         let key = (self.number, number as u32);
-        let block = match cache.get(key) {
-            Some(block) => block,
-            None => {
-                let block: Arc<[u8]> = self.read(number, |raw| Arc::from(raw))?;
-                cache.insert(key, Arc::clone(&block));
-                block
+        if let Some(block) = cache.get(key) {
+            return Block::new(&block).and_then(f).map_err(damaged);
+        }
+        let is_wanted = cache.wants(key);
+        self.read(number, |raw| {
+            if is_wanted {
+                cache.insert(key, Arc::from(raw));
             }
-        };
-        Block::new(&block).and_then(f).map_err(damaged)
+            Block::new(raw).and_then(f).map_err(damaged)
+        })?
     }
 
     /// Reads a block and hands its bytes to `f`, from space that the thread keeps.
     fn read<R>(&self, number: usize, f: impl FnOnce(&[u8]) -> R) -> Result<R> {
         let (begin, end) = self.index.range(number);
-        // Taken out, not borrowed: `f` may read another table.
-        let mut space = SPACE.take();
+        SPACE.with(|space| match space.try_borrow_mut() {
+            Ok(mut space) => self.read_into(begin, end, &mut space, f),
+            // Whoever reads this has been handed a block by this thread.
+            Err(_) => self.read_into(begin, end, &mut Space::default(), f),
+        })
+    }
+
+    fn read_into<R>(&self, begin: u64, end: u64, space: &mut Space, f: impl FnOnce(&[u8]) -> R) -> Result<R> {
         space.framed.resize((end - begin) as usize, 0);
         let done = read_exact_at(&*self.file, &mut space.framed, begin)
             .map_err(|error| Error::io(&self.path, "read", &error))
@@ -161,8 +168,8 @@ impl Table {
                     .map_err(|reason| Error::corrupt(&self.path, begin, reason))
             })
             .map(f);
-        if space.framed.capacity() + space.raw.capacity() <= KEPT {
-            SPACE.set(space);
+        if space.framed.capacity() + space.raw.capacity() > KEPT {
+            *space = Space::default();
         }
         done
     }
