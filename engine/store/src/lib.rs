@@ -80,6 +80,10 @@ pub use memory::{
     SetOutcome, Value, keep_high_water_true, settle_high_water,
 };
 pub use options::Options;
+
+#[cfg(feature = "parts")]
+#[doc(hidden)]
+pub use lsm::parts;
 pub use stats::Stats;
 
 #[cfg(test)]

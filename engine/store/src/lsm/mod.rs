@@ -6,6 +6,8 @@ mod compaction;
 mod iter;
 mod manifest;
 mod memtable;
+#[cfg(feature = "parts")]
+pub mod parts;
 mod record;
 mod table;
 mod tree;

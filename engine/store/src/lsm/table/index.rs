@@ -83,7 +83,7 @@ impl Index {
         while let Some(record) = cursor.record() {
             let key = record.key.strip_prefix(&index.shared[..]).ok_or("an index is out of order")?;
             let end = take_varint(&mut &*record.value).ok_or("an index has an entry without an offset")?;
-            if index.block_ends.last().is_some_and(|before| *before >= end) {
+            if index.block_ends.last().copied().unwrap_or(0) >= end {
                 return Err("an index has blocks out of order");
             }
             if index.heads.len().is_multiple_of(TOP) {

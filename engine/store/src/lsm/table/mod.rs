@@ -19,3 +19,11 @@ pub(crate) use cache::BlockCache;
 pub(crate) use filter::hash;
 pub(crate) use frame::Compression;
 pub(crate) use reader::{Table, TableCursor};
+
+#[cfg(feature = "parts")]
+pub(crate) use {
+    block::{Block, BlockCursor},
+    block_builder::BlockBuilder,
+    filter::{Filter, build as build_filter},
+    index::{Index, IndexBuilder},
+};

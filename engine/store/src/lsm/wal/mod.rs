@@ -9,3 +9,6 @@ mod writer;
 pub(crate) use reader::{Ended, read};
 pub(crate) use record::{LogRecord, MAX_PAYLOAD, Write, put_write, writes};
 pub(crate) use writer::LogWriter;
+
+#[cfg(feature = "parts")]
+pub(crate) use record::parse;
