@@ -4,8 +4,8 @@ use super::manifest::Edit;
 use super::memtable::{Inserter, Memtable as Inner};
 use super::record::{Kind, MAX_SEQUENCE, Record, Stamp};
 use super::table::{
-    Block as RawBlock, BlockBuilder, BlockCache, BlockCursor, Compression, Filter, Index as RawIndex, IndexBuilder,
-    Shape, Table as RawTable, TableBuilder, build_filter, hash,
+    Block as RawBlock, BlockBuilder, BlockCache, BlockCursor, Compression, Filter, Index as RawIndex,
+    IndexBuilder, Shape, Table as RawTable, TableBuilder, build_filter, hash,
 };
 use super::vfs::{Disk, Vfs};
 use super::wal::{LogWriter, Write, parse, put_write, writes};
@@ -20,16 +20,17 @@ pub struct Memtable {
 }
 
 impl Memtable {
-    /// Room for so many bytes.
+    /// Room for so many bytes, most of whose keys begin so.
     #[must_use]
-    pub fn new(bytes: usize) -> Option<Self> {
-        Inner::new(bytes).map(|(table, inserter)| Self { table, inserter, sequence: 0 })
+    pub fn new(bytes: usize, common: &[u8]) -> Option<Self> {
+        Inner::new(bytes, common).map(|(table, inserter)| Self { table, inserter, sequence: 0 })
     }
 
     /// False where there is no room.
     pub fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
         self.sequence += 1;
-        self.table.insert(&mut self.inserter, &Record { key, stamp: Stamp::new(self.sequence, Kind::Set), value })
+        self.table
+            .insert(&mut self.inserter, &Record { key, stamp: Stamp::new(self.sequence, Kind::Set), value })
     }
 
     /// The newest value.

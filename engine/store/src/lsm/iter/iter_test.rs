@@ -53,7 +53,7 @@ fn merge(versions: &[(Version, u8)]) -> Merge {
     for (sequence, (version, part)) in (1..).zip(versions) {
         parts[usize::from(*part)].push((sequence, version));
     }
-    let (memtable, mut inserter) = Memtable::new(1 << 16).unwrap();
+    let (memtable, mut inserter) = Memtable::new(1 << 16, b"").unwrap();
     for (sequence, Version { key, kind, value }) in &parts[0] {
         assert!(memtable.insert(&mut inserter, &Record { key, stamp: Stamp::new(*sequence, *kind), value }));
     }

@@ -65,6 +65,14 @@ impl Version {
         tables.get(at).filter(|table| &table.facts.first_key[..] <= key)
     }
 
+    /// What all keys begin with.
+    pub(crate) fn common(&self) -> &[u8] {
+        let first = self.tables().map(|(_, table)| &table.facts.first_key).min();
+        let last = self.tables().map(|(_, table)| &table.facts.last_key).max();
+        let (Some(first), Some(last)) = (first, last) else { return &[] };
+        &first[..first.iter().zip(last).take_while(|(a, b)| a == b).count()]
+    }
+
     /// Bytes in a level.
     pub(crate) fn bytes(&self, level: usize) -> u64 {
         self.levels[level].iter().map(|table| table.facts.bytes).sum()

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) struct List {
     arena: Arena,
+    /// What most keys begin with, as far as that was known beforehand.
+    common: Box<[u8]>,
     /// A node on all levels, before all others; it holds no version.
     head: Node,
     /// Levels in use.
@@ -26,14 +28,14 @@ pub(crate) struct Inserter {
 
 impl List {
     /// An empty list with room for so many bytes, and the right to insert. `None` where there is no memory.
-    pub(super) fn new(capacity: usize) -> Option<(Self, Inserter)> {
+    pub(super) fn new(capacity: usize, common: &[u8]) -> Option<(Self, Inserter)> {
         let arena = Arena::new(capacity.checked_add(Node::bytes(0, 0))?)?;
         let nothing = Record { key: b"", stamp: Stamp::new(MAX_SEQUENCE, Kind::Set), value: b"" };
         let head = Node::write(&arena, MAX_HEIGHT, &nothing)?;
         // Heights need no secret: who knows them can slow nobody down but by keys that lie close together, which cost the same.
         let inserter =
             Inserter { before: [head; MAX_HEIGHT], random: fastrand::Rng::with_seed(head_seed(&arena)) };
-        Some((Self { arena, head, height: AtomicUsize::new(1) }, inserter))
+        Some((Self { arena, common: common.into(), head, height: AtomicUsize::new(1) }, inserter))
     }
 
     pub(super) fn used(&self) -> usize {
@@ -58,7 +60,7 @@ impl List {
             // Readers that do not see it yet begin lower and find the same.
             self.height.store(height, Ordering::Relaxed);
         }
-        let link = node.link(record.key);
+        let link = node.link(prefix(record.key, &self.common));
         for (level, before) in inserter.before[..height].iter_mut().enumerate() {
             node.set_next(&self.arena, level, before.next(&self.arena, level));
             before.set_next(&self.arena, level, link);
@@ -90,7 +92,7 @@ impl List {
     /// From a node on along a level: the last that stands before, and what follows it.
     #[inline]
     fn last_before(&self, mut at: Node, level: usize, key: &[u8], stamp: Stamp) -> (Node, Link) {
-        let prefix = prefix(key);
+        let prefix = prefix(key, &self.common);
         loop {
             let link = at.next(&self.arena, level);
             let Some(next) = link.node() else { return (at, link) };

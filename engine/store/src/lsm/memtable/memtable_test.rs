@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 type Model = BTreeMap<(Vec<u8>, Reverse<Stamp>), Vec<u8>>;
 
-fn filled(writes: &[(Vec<u8>, Vec<u8>)]) -> (Memtable, Model) {
-    let (table, mut inserter) = Memtable::new(1 << 20).unwrap();
+fn filled(writes: &[(Vec<u8>, Vec<u8>)], common: &[u8]) -> (Memtable, Model) {
+    let (table, mut inserter) = Memtable::new(1 << 20, common).unwrap();
     let mut model = Model::new();
     for (sequence, (key, value)) in (1..).zip(writes) {
         let stamp = Stamp::new(sequence, if value.is_empty() { Kind::Delete } else { Kind::Set });
@@ -39,8 +39,9 @@ proptest! {
     fn reads_find_what_a_sorted_map_finds(
         writes in prop::collection::vec((key(), prop::collection::vec(any::<u8>(), 0..20)), 0..200),
         probes in prop::collection::vec((key(), 0_u64..250), 0..40),
+        common in prop::collection::vec(prop::sample::select(vec![0_u8, 1, b'a', 255]), 0..3),
     ) {
-        let (table, model) = filled(&writes);
+        let (table, model) = filled(&writes, &common);
         let table = Arc::new(table);
         let all: Vec<_> = model.iter().map(expected).collect();
         let mut cursor = MemtableCursor::new(Arc::clone(&table));
@@ -72,7 +73,7 @@ proptest! {
 
 #[test]
 fn what_does_not_fit_is_refused_and_changes_nothing() {
-    let (table, mut inserter) = Memtable::new(4_096).unwrap();
+    let (table, mut inserter) = Memtable::new(4_096, b"").unwrap();
     let mut sequence = 0;
     let value = [7; 100];
     loop {
@@ -94,7 +95,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
 #[test]
 fn readers_see_whole_versions_in_order_while_one_writes() {
     const WRITES: u64 = if cfg!(miri) { 200 } else { 50_000 };
-    let (table, mut inserter) = Memtable::new(16 << 20).unwrap();
+    let (table, mut inserter) = Memtable::new(16 << 20, b"").unwrap();
     let table = Arc::new(table);
     let published = AtomicU64::new(0);
     std::thread::scope(|scope| {

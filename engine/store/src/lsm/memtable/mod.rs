@@ -25,8 +25,10 @@ pub(crate) struct Memtable {
 
 impl Memtable {
     /// An empty one with room for so many bytes, headers of versions included, and the right to insert. `None` where there is no memory.
-    pub(crate) fn new(capacity: usize) -> Option<(Self, Inserter)> {
-        let (list, inserter) = List::new(capacity)?;
+    ///
+    /// `common` is what most keys are expected to begin with. Any key may be inserted; the better the guess, the fewer keys a search has to look at.
+    pub(crate) fn new(capacity: usize, common: &[u8]) -> Option<(Self, Inserter)> {
+        let (list, inserter) = List::new(capacity, common)?;
         Some((Self { list, versions: AtomicU64::new(0) }, inserter))
     }
 
@@ -55,6 +57,15 @@ impl Memtable {
         let node = self.list.at_or_after(key, Stamp::newest_at(at))?;
         let record = self.list.record(node);
         (record.key == key).then_some(record)
+    }
+
+    /// What all keys begin with.
+    pub(crate) fn common(&self) -> &[u8] {
+        let key = |node| self.list.record(node).key;
+        match (self.list.first().map(key), self.list.last().map(key)) {
+            (Some(first), Some(last)) => &first[..first.iter().zip(last).take_while(|(a, b)| a == b).count()],
+            _ => &[],
+        }
     }
 
     /// Versions.

@@ -8,11 +8,11 @@
 //!     key, value
 //! ```
 //!
-//! A link is the offset of the next node, in units of eight bytes, below the first four bytes of its key. So a search looks into a node only where four bytes do not
+//! A link is the offset of the next node, in units of eight bytes, below four bytes of its key: those behind what most keys begin with. So a search looks into a node only where four bytes do not
 //! decide, and steps over all others by what it has read already.
 
 use super::arena::{ALIGN, Arena};
-use crate::lsm::record::{Record, Stamp, prefix};
+use crate::lsm::record::{Record, Stamp};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most levels a node can have.
@@ -33,7 +33,7 @@ impl Link {
         Self(u64::from(prefix) << 32 | (offset / ALIGN) as u64)
     }
 
-    /// The first four bytes of its key. Of no use where there is none.
+    /// Four bytes of its key. Of no use where there is none.
     #[inline]
     pub(super) fn prefix(self) -> u32 {
         (self.0 >> 32) as u32
@@ -77,8 +77,8 @@ impl Node {
     }
 
     /// A link to it.
-    pub(super) fn link(self, key: &[u8]) -> Link {
-        Link::new(self.0, prefix(key))
+    pub(super) fn link(self, prefix: u32) -> Link {
+        Link::new(self.0, prefix)
     }
 
     #[inline]

@@ -68,7 +68,7 @@ impl Tree {
             if inner.options.sync != SyncMode::Never {
                 inner.sync_directory()?;
             }
-            let (memtable, inserter) = new_memtable(inner.options.memtable_bytes)?;
+            let (memtable, inserter) = new_memtable(inner.options.memtable_bytes, commit.memtable.common())?;
             let removed =
                 state.view.version.tables().map(|(level, table)| (level, table.facts.number)).collect();
             let edit = Edit {

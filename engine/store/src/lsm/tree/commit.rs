@@ -188,7 +188,8 @@ impl Inner {
         if self.options.sync == SyncMode::Always {
             self.sync_directory()?;
         }
-        let (memtable, inserter) = new_memtable(self.options.memtable_bytes.max(needed))?;
+        let (memtable, inserter) =
+            new_memtable(self.options.memtable_bytes.max(needed), commit.memtable.common())?;
         let log = std::mem::replace(&mut commit.log, LogWriter::new(file, number));
         if self.options.sync != SyncMode::Always {
             state.unsynced.push((std::mem::replace(&mut commit.log_path, path), log));
@@ -212,7 +213,7 @@ impl Inner {
     }
 }
 
-pub(super) fn new_memtable(bytes: usize) -> Result<(Arc<Memtable>, Inserter)> {
-    let (memtable, inserter) = Memtable::new(bytes).ok_or(Error::OutOfMemory)?;
+pub(super) fn new_memtable(bytes: usize, common: &[u8]) -> Result<(Arc<Memtable>, Inserter)> {
+    let (memtable, inserter) = Memtable::new(bytes, common).ok_or(Error::OutOfMemory)?;
     Ok((Arc::new(memtable), inserter))
 }

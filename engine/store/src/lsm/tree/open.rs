@@ -167,7 +167,7 @@ impl Opening<'_> {
         if self.options.sync != SyncMode::Never {
             self.vfs.sync_dir(self.directory).map_err(|error| Error::io(self.directory, "sync", &error))?;
         }
-        let (memtable, inserter) = new_memtable(self.options.memtable_bytes)?;
+        let (memtable, inserter) = new_memtable(self.options.memtable_bytes, self.version.common())?;
         let view =
             View { memtable: Arc::clone(&memtable), frozen: Vec::new(), version: Arc::new(self.version) };
         let view = Arc::new(view);
@@ -303,7 +303,9 @@ impl Replay {
         }
         let (memtable, inserter) = match &mut self.memtable {
             Some(memtable) => memtable,
-            None => self.memtable.insert(new_memtable(opening.options.memtable_bytes.max(needed))?),
+            None => self
+                .memtable
+                .insert(new_memtable(opening.options.memtable_bytes.max(needed), opening.version.common())?),
         };
         for (sequence, write) in (record.sequence..).zip(writes(record.payload)) {
             let write = write.map_err(|reason| Error::corrupt(path, 0, reason))?;
