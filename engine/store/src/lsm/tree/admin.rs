@@ -9,6 +9,7 @@ use crate::lsm::compaction::{debt_bytes, table_path};
 use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
 use crate::lsm::record::is_before;
 use crate::lsm::table::TableCursor;
+use crate::lsm::vfs::sync_name;
 use crate::lsm::wal::LogWriter;
 use std::path::Path;
 use std::sync::Arc;
@@ -138,6 +139,8 @@ impl Tree {
             next_file: Some(highest + 2),
             last_sequence: Some(last_sequence),
         };
+        sync_name(vfs, directory)
+            .map_err(|error| Error::io(directory, "sync the directory above", &error))?;
         Manifest::create(vfs, directory, highest + 1, &everything).map(drop)
     }
 

@@ -10,6 +10,8 @@ mod open;
 mod options;
 #[cfg(test)]
 mod power_test;
+#[cfg(test)]
+mod script_test;
 mod sync;
 #[cfg(test)]
 mod tree_test;

@@ -16,7 +16,7 @@ use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, V
 use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::table::{BlockCache, Table};
-use crate::lsm::vfs::{Locked, Vfs};
+use crate::lsm::vfs::{Locked, Vfs, sync_name};
 use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
@@ -112,6 +112,9 @@ impl Opening<'_> {
                     "it is missing, and there are tables",
                 ));
             }
+            // The directory may be new, too: nothing in it lasts longer than its name.
+            sync_name(&*self.vfs, self.directory)
+                .map_err(|error| Error::io(self.directory, "sync the directory above", &error))?;
             return Ok(Found { last_sequence: 0, needless: needless(&names, &[]) });
         };
         let Merged { facts, first_log, next_file, last_sequence } = Merged::of(&recovered)

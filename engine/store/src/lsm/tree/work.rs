@@ -17,9 +17,6 @@ use std::sync::atomic::Ordering;
 
 use super::State;
 
-/// A manifest that has grown to this is begun anew.
-const MANIFEST_BYTES: u64 = 4 << 20;
-
 impl Inner {
     /// Flushes memtables until the tree is closed.
     pub(super) fn flush_always(&self) {
@@ -179,7 +176,7 @@ impl Inner {
         };
         let version =
             known.edited(&edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
-        if state.manifest.len() < MANIFEST_BYTES {
+        if state.manifest.len() < self.options.manifest_bytes {
             state.manifest.append(&edit)?;
         } else {
             self.begin_manifest(state, &version, &edit)?;
