@@ -6,6 +6,8 @@
 
 mod admin;
 mod commit;
+#[cfg(test)]
+mod fault_test;
 mod open;
 mod options;
 #[cfg(test)]

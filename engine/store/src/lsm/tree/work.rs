@@ -78,11 +78,12 @@ impl Inner {
             ..Edit::default()
         };
         let mut state = self.state.lock();
-        state.last_sequence = frozen.last_sequence;
-        let needless = std::mem::replace(&mut state.first_log, frozen.next_log)..frozen.next_log;
         self.install(&mut state, edit, |view| {
             view.frozen.remove(0);
         })?;
+        // Not before the edit lasts: another manifest may be begun although this one could not be written.
+        state.last_sequence = frozen.last_sequence;
+        let needless = std::mem::replace(&mut state.first_log, frozen.next_log)..frozen.next_log;
         state
             .unsynced
             .retain(|(path, _)| !needless.clone().any(|number| *path == log_path(&self.directory, number)));
