@@ -79,7 +79,7 @@ impl Tree {
                 last_sequence: Some(commit.next - 1),
                 ..Edit::default()
             };
-            state.manifest.append(&edit)?;
+            inner.record(&mut state, &Version::default(), &edit)?;
             Ok((file, memtable, inserter))
         })();
         let (file, memtable, inserter) = done.inspect_err(|error: &Error| {

@@ -54,7 +54,7 @@ pub(super) fn script() -> Vec<Step> {
         (3, &[Drop]),
         (15, &[Checkpoint]),
         (12, &[Flush, Settle, Sync]),
-        (3, &[Clear]),
+        (3, &[Flush, Settle, Clear]),
         (2, &[Close]),
         (18, &[Flush]),
         (14, &[Sync, Flush]),

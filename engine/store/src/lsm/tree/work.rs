@@ -177,11 +177,7 @@ impl Inner {
         };
         let version =
             known.edited(&edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
-        if state.manifest.len() < self.options.manifest_bytes {
-            state.manifest.append(&edit)?;
-        } else {
-            self.begin_manifest(state, &version, &edit)?;
-        }
+        self.record(state, &version, &edit)?;
         let mut view = View::clone(&state.view);
         view.version = Arc::new(version);
         change(&mut view);
@@ -189,6 +185,15 @@ impl Inner {
         self.room.notify_all();
         self.work.notify_all();
         Ok(())
+    }
+
+    /// Writes an edit, after which there is this version, to the manifest or to a new one. Where a new one could not be begun, `CURRENT` may name it all the same: the old one
+    /// is as long as it was, and is never appended to again.
+    pub(super) fn record(&self, state: &mut State, version: &Version, edit: &Edit) -> Result<()> {
+        if state.manifest.len() < self.options.manifest_bytes {
+            return state.manifest.append(edit);
+        }
+        self.begin_manifest(state, version, edit)
     }
 
     /// Begins another manifest, which says what the old one says after an edit.
