@@ -117,7 +117,7 @@ impl Run<'_> {
                     tree = self.open();
                 }
             }
-            if !self.errors.is_empty() && (!step.is_change() || self.changes % 8 == 0) {
+            if !self.errors.is_empty() && (!step.is_change() || self.changes.is_multiple_of(8)) {
                 self.read(&tree);
             }
         }

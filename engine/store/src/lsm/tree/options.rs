@@ -11,10 +11,8 @@ pub(crate) enum SyncMode {
     Always,
     /// At intervals, and when [`sync`](super::Tree::sync) is called.
     Interval(Duration),
-    /// When [`sync`](super::Tree::sync) is called.
+    /// When [`sync`](super::Tree::sync) is called, or the system gets round to it.
     OnCall,
-    /// When the system gets round to it.
-    Never,
 }
 
 /// What a tree is opened with.

@@ -148,8 +148,3 @@ fn no_power_cut_loses_what_was_synced_before_it_was_acknowledged() {
 fn no_power_cut_loses_what_was_synced_on_call() {
     cut_everywhere(SyncMode::OnCall);
 }
-
-#[test]
-fn no_power_cut_leaves_anything_but_a_prefix_where_nothing_is_synced() {
-    cut_everywhere(SyncMode::Never);
-}

@@ -139,7 +139,7 @@ pub(super) fn read(tree: &Tree) -> Result<Model, Error> {
 
 #[test]
 fn the_workload_does_all_that_it_is_for() {
-    for sync in [SyncMode::Always, SyncMode::OnCall, SyncMode::Never] {
+    for sync in [SyncMode::Always, SyncMode::OnCall] {
         let disk = SimDisk::new();
         super::power_test::run(&disk, options(sync), &mut super::power_test::Progress::default()).unwrap();
         let history = disk.history();
