@@ -18,6 +18,8 @@ const SYNC: SyncMode = SyncMode::OnCall;
 enum End {
     Closed,
     Killed,
+    /// Killed just after a flush: no log holds anything.
+    Flushed,
 }
 
 /// A store and what there is to know of it.
@@ -58,15 +60,20 @@ fn store(end: End) -> Store {
     tree.sync().unwrap();
     let mut synced = states.len() - 1;
     write(&tree, 9, &mut states);
-    if end == End::Closed {
-        tree.close().unwrap();
+    if end == End::Flushed {
+        tree.flush().unwrap();
+    }
+    if end != End::Killed {
         synced = states.len() - 1;
+    }
+    if end == End::Closed {
+        tree.close().unwrap()
     } else {
-        drop(tree);
+        drop(tree)
     }
     let logs = |path: &&PathBuf| path.extension().is_some_and(|end| end == "log");
     let content = disk.content();
-    assert!(content.keys().filter(logs).count() >= 2, "{:?}", content.keys());
+    assert!(end == End::Flushed || content.keys().filter(logs).count() >= 2, "{:?}", content.keys());
     let last_log = content.keys().rfind(logs).unwrap().clone();
     Store { disk, end, states, flushed, synced, last_log }
 }
@@ -136,6 +143,11 @@ impl Store {
 #[test]
 fn a_closed_store_never_serves_what_is_wrong() {
     store(End::Closed).check();
+}
+
+#[test]
+fn a_store_that_was_killed_after_a_flush_lacks_nothing_either() {
+    store(End::Flushed).check();
 }
 
 #[test]

@@ -46,7 +46,9 @@ impl Step {
 /// The workload.
 pub(super) fn script() -> Vec<Step> {
     use Step::{Checkpoint, Clear, Close, Drop, Flush, Read, Settle, Sync, Write, WriteLong};
-    let parts: [(usize, &[Step]); 18] = [
+    let parts: [(usize, &[Step]); 19] = [
+        // Into an empty memtable, which is flushed to no table, while the manifest is short.
+        (0, &[WriteLong, Flush]),
         (5, &[Sync]),
         (20, &[Sync, Flush]),
         (4, &[WriteLong, Read]),
