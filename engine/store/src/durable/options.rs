@@ -126,6 +126,7 @@ impl DurableOptions {
                 multiplier: 10,
             },
             level0_stop: 20,
+            manifest_bytes: 4 << 20,
             has_workers: true,
         })
     }

@@ -14,7 +14,7 @@ const TARGETS: Targets = Targets { level0_tables: 4, base_bytes: 100, multiplier
 /// Some table: what is in it makes no difference here.
 fn any_table() -> Arc<Table> {
     let disk = SimDisk::new();
-    disk.create_dir(Path::new("/d")).unwrap();
+    disk.make_dir(Path::new("/d"));
     let shape = Shape { block_bytes: 100, compression: Compression::None, filter_bits_per_key: 0 };
     let mut builder = TableBuilder::new(disk.create(Path::new("/d/1")).unwrap(), 1, shape);
     builder.add(&Record { key: b"k", stamp: Stamp::new(1, Kind::Set), value: b"v" }).unwrap();

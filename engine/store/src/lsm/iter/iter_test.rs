@@ -48,7 +48,7 @@ fn table(disk: &SimDisk, number: u64, versions: &[(Sequence, &Version)]) -> Opti
 /// Versions dealt out to a memtable, a table, and a level of tables of three keys each.
 fn merge(versions: &[(Version, u8)]) -> Merge {
     let disk = SimDisk::new();
-    disk.create_dir(std::path::Path::new("/d")).unwrap();
+    disk.make_dir(std::path::Path::new("/d"));
     let mut parts: [Vec<(Sequence, &Version)>; 3] = Default::default();
     for (sequence, (version, part)) in (1..).zip(versions) {
         parts[usize::from(*part)].push((sequence, version));

@@ -6,6 +6,7 @@
 //! 3  number                                                                          logs below it are in tables
 //! 4  number                                                                          the next file has this number, or a higher one
 //! 5  sequence number                                                                 that of the newest write that is in a table
+//! 6  sequence number                                                                 that of the newest write when the store was closed
 //! ```
 //!
 //! Numbers are varints, keys have their length before them.
@@ -32,6 +33,8 @@ pub(crate) struct Edit {
     pub(crate) first_log: Option<u64>,
     pub(crate) next_file: Option<u64>,
     pub(crate) last_sequence: Option<Sequence>,
+    /// The store was closed when this was its newest write.
+    pub(crate) closed: Option<Sequence>,
 }
 
 const ADDED: u64 = 1;
@@ -39,6 +42,7 @@ const REMOVED: u64 = 2;
 const FIRST_LOG: u64 = 3;
 const NEXT_FILE: u64 = 4;
 const LAST_SEQUENCE: u64 = 5;
+const CLOSED: u64 = 6;
 
 impl Edit {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
@@ -54,9 +58,13 @@ impl Edit {
         for (level, number) in &self.removed {
             [REMOVED, *level as u64, *number].iter().for_each(|number| put_varint(out, *number));
         }
-        for (tag, number) in
-            [(FIRST_LOG, self.first_log), (NEXT_FILE, self.next_file), (LAST_SEQUENCE, self.last_sequence)]
-        {
+        let numbers = [
+            (FIRST_LOG, self.first_log),
+            (NEXT_FILE, self.next_file),
+            (LAST_SEQUENCE, self.last_sequence),
+            (CLOSED, self.closed),
+        ];
+        for (tag, number) in numbers {
             if let Some(number) = number {
                 put_varint(out, tag);
                 put_varint(out, number);
@@ -96,6 +104,7 @@ impl Edit {
             }
             FIRST_LOG => self.first_log = Some(number()?),
             NEXT_FILE => self.next_file = Some(number()?),
+            CLOSED => self.closed = Some(number()?),
             LAST_SEQUENCE => self.last_sequence = Some(number()?),
             _ => return Err("an edit of the manifest has an unknown field: a later version wrote it"),
         }
@@ -127,11 +136,11 @@ mod tests {
         fn edits_come_back_and_no_bytes_are_a_panic(
             added in prop::collection::vec((0_usize..7, facts()), 0..4),
             removed in prop::collection::vec((0_usize..7, any::<u64>()), 0..4),
-            numbers in any::<[Option<u64>; 3]>(),
+            numbers in any::<[Option<u64>; 4]>(),
             noise in prop::collection::vec(any::<u8>(), 0..60),
         ) {
-            let [first_log, next_file, last_sequence] = numbers;
-            let edit = Edit { added, removed, first_log, next_file, last_sequence };
+            let [first_log, next_file, last_sequence, closed] = numbers;
+            let edit = Edit { added, removed, first_log, next_file, last_sequence, closed };
             let mut bytes = Vec::new();
             edit.put(&mut bytes);
             prop_assert_eq!(Edit::parse(&bytes), Ok(edit));

@@ -32,9 +32,9 @@ impl List {
         let arena = Arena::new(capacity.checked_add(Node::bytes(0, 0))?)?;
         let nothing = Record { key: b"", stamp: Stamp::new(MAX_SEQUENCE, Kind::Set), value: b"" };
         let head = Node::write(&arena, MAX_HEIGHT, &nothing)?;
-        // Heights need no secret: who knows them can slow nobody down but by keys that lie close together, which cost the same.
-        let inserter =
-            Inserter { before: [head; MAX_HEIGHT], random: fastrand::Rng::with_seed(head_seed(&arena)) };
+        // Heights need no secret: who knows them can slow nobody down but by keys that lie close together, which cost the same. The same in every memtable,
+        // so that what a store does to its files can be repeated.
+        let inserter = Inserter { before: [head; MAX_HEIGHT], random: fastrand::Rng::with_seed(0) };
         Some((Self { arena, common: common.into(), head, height: AtomicUsize::new(1) }, inserter))
     }
 
@@ -154,8 +154,4 @@ impl List {
 fn height(random: &mut fastrand::Rng) -> usize {
     let quarters = random.u32(..).trailing_zeros() as usize / 2;
     (1 + quarters).min(MAX_HEIGHT)
-}
-
-fn head_seed(arena: &Arena) -> u64 {
-    arena.at(0).as_ptr() as u64
 }

@@ -24,7 +24,7 @@ fn model(most: usize) -> impl Strategy<Value = Model> {
 
 fn written(model: &Model, shape: Shape) -> SimDisk {
     let disk = SimDisk::new();
-    disk.create_dir(Path::new("/d")).unwrap();
+    disk.make_dir(Path::new("/d"));
     let mut builder = TableBuilder::new(disk.create(Path::new(PATH)).unwrap(), 7, shape);
     for ((key, stamp), value) in model {
         builder.add(&Record { key, stamp: stamp.0, value }).unwrap();

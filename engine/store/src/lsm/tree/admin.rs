@@ -1,7 +1,6 @@
 //! What is done to a tree as a whole? It is emptied, copied, looked over and counted.
 
 use super::commit::{log_path, new_memtable};
-use super::options::SyncMode;
 use super::view::View;
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
@@ -9,6 +8,7 @@ use crate::lsm::compaction::{debt_bytes, table_path};
 use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
 use crate::lsm::record::is_before;
 use crate::lsm::table::TableCursor;
+use crate::lsm::vfs::sync_name;
 use crate::lsm::wal::LogWriter;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,9 +65,7 @@ impl Tree {
         let path = log_path(&inner.directory, number);
         let done = (|| {
             let file = inner.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
-            if inner.options.sync != SyncMode::Never {
-                inner.sync_directory()?;
-            }
+            inner.sync_directory()?;
             let (memtable, inserter) = new_memtable(inner.options.memtable_bytes, commit.memtable.common())?;
             let removed =
                 state.view.version.tables().map(|(level, table)| (level, table.facts.number)).collect();
@@ -78,13 +76,15 @@ impl Tree {
                 last_sequence: Some(commit.next - 1),
                 ..Edit::default()
             };
-            state.manifest.append(&edit)?;
+            inner.record(&mut state, &Version::default(), &edit)?;
             Ok((file, memtable, inserter))
         })();
         let (file, memtable, inserter) = done.inspect_err(|error: &Error| {
             let _ = inner.failed.set(error.clone());
         })?;
         commit.log = LogWriter::new(file, number);
+        let next = commit.next;
+        commit.log.mark(next);
         commit.log_path = path;
         commit.memtable = Arc::clone(&memtable);
         commit.inserter = inserter;
@@ -94,6 +94,7 @@ impl Tree {
         state.unsynced.clear();
         state.first_log = number;
         state.last_sequence = commit.next - 1;
+        state.synced = commit.next - 1;
         for log in std::mem::replace(&mut state.logs, vec![number]) {
             // One that stays is removed when the tree is opened.
             let _ = inner.vfs.remove(&log_path(&inner.directory, log));
@@ -135,9 +136,14 @@ impl Tree {
             added,
             removed: Vec::new(),
             first_log: Some(highest + 2),
-            next_file: Some(highest + 2),
+            next_file: Some(highest + 3),
             last_sequence: Some(last_sequence),
+            closed: None,
         };
+        let log = log_path(directory, highest + 2);
+        vfs.create(&log).map_err(|error| Error::io(&log, "create", &error))?;
+        sync_name(vfs, directory)
+            .map_err(|error| Error::io(directory, "sync the directory above", &error))?;
         Manifest::create(vfs, directory, highest + 1, &everything).map(drop)
     }
 

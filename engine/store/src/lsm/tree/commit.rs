@@ -48,6 +48,11 @@ pub(super) fn log_path(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("{number:06}.log"))
 }
 
+/// A log that is to be used again. It has no log's name: one that is needed is missing then, should the manifest ever ask for it.
+pub(super) fn spare_path(directory: &Path, number: u64) -> PathBuf {
+    directory.join(format!("{number:06}.spare"))
+}
+
 impl Inner {
     /// Writes a batch: it has so many writes, all in `payload`.
     pub(crate) fn write(&self, payload: &[u8], count: u64) -> Result<()> {
@@ -179,7 +184,7 @@ impl Inner {
         let path = log_path(&self.directory, number);
         let file = match state.spare.take() {
             Some(spare) => {
-                let old = log_path(&self.directory, spare);
+                let old = spare_path(&self.directory, spare);
                 self.vfs.rename(&old, &path).map_err(|error| Error::io(&old, "rename", &error))?;
                 self.vfs.reuse(&path).map_err(|error| Error::io(&path, "open", &error))?
             }
@@ -190,7 +195,9 @@ impl Inner {
         }
         let (memtable, inserter) =
             new_memtable(self.options.memtable_bytes.max(needed), commit.memtable.common())?;
-        let log = std::mem::replace(&mut commit.log, LogWriter::new(file, number));
+        let mut log = LogWriter::new(file, number);
+        log.mark(if self.options.sync == SyncMode::Always { commit.next } else { state.synced + 1 });
+        let log = std::mem::replace(&mut commit.log, log);
         if self.options.sync != SyncMode::Always {
             state.unsynced.push((std::mem::replace(&mut commit.log_path, path), log));
         } else {

@@ -6,10 +6,16 @@
 
 mod admin;
 mod commit;
+#[cfg(test)]
+mod damage_test;
+#[cfg(test)]
+mod fault_test;
 mod open;
 mod options;
 #[cfg(test)]
 mod power_test;
+#[cfg(test)]
+mod script_test;
 mod sync;
 #[cfg(test)]
 mod tree_test;
@@ -20,7 +26,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::pick;
 use crate::lsm::iter::{Live, Visible};
-use crate::lsm::manifest::Manifest;
+use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::table::BlockCache;
 use crate::lsm::vfs::{Locked, Vfs};
@@ -81,6 +87,8 @@ struct State {
     first_log: u64,
     /// The newest write that is in a table.
     last_sequence: Sequence,
+    /// Writes up to this one last.
+    synced: Sequence,
     /// A log that is not needed any more, to be written anew: what overwrites a file is synced sooner than what makes it longer.
     spare: Option<u64>,
     /// Logs that are written to no more and were not synced yet.
@@ -204,11 +212,15 @@ impl Tree {
         let synced = self.sync().and_then(|()| {
             let mut commit = self.inner.commit.lock();
             let next = commit.next;
-            let ended = commit.log.end(next);
-            ended.map_err(|error| Error::io(&commit.log_path, "sync", &error))
+            commit.log.end(next).map_err(|error| Error::io(&commit.log_path, "sync", &error))?;
+            Ok(next - 1)
         });
         self.stop();
-        synced
+        // The mark in the log tells of a manifest that is cut off, this one of a log that is.
+        let closed = Edit { closed: Some(synced?), ..Edit::default() };
+        let mut state = self.inner.state.lock();
+        let version = Arc::clone(&state.view.version);
+        self.inner.record(&mut state, &version, &closed)
     }
 
     fn stop(&mut self) {

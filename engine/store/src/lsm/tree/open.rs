@@ -16,12 +16,12 @@ use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, V
 use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::table::{BlockCache, Table};
-use crate::lsm::vfs::{Locked, Vfs};
+use crate::lsm::vfs::{Locked, Vfs, sync_name};
 use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
@@ -51,14 +51,21 @@ impl Tree {
             first_log: Some(first_log),
             next_file: Some(opening.next_file + 1),
             last_sequence: Some(found.last_sequence),
+            closed: None,
         };
         let manifest_file = opening.take_number();
+        // Before the manifest that names it: a log that a manifest names is there.
+        let first_path = log_path(directory, first_log);
+        let log =
+            opening.vfs.create(&first_path).map_err(|error| Error::io(&first_path, "create", &error))?;
+        let mut log = LogWriter::new(log, first_log);
+        log.mark(found.last_sequence + 1);
         let manifest = Manifest::create(&*opening.vfs, directory, manifest_file, &everything)?;
         for name in found.needless {
             // One that stays is removed next time.
             let _ = opening.vfs.remove(&directory.join(name));
         }
-        opening.start(lock, manifest, first_log, found.last_sequence)
+        opening.start(lock, manifest, (log, first_path, first_log), found.last_sequence)
     }
 }
 
@@ -112,9 +119,12 @@ impl Opening<'_> {
                     "it is missing, and there are tables",
                 ));
             }
+            // The directory may be new, too: nothing in it lasts longer than its name.
+            sync_name(&*self.vfs, self.directory)
+                .map_err(|error| Error::io(self.directory, "sync the directory above", &error))?;
             return Ok(Found { last_sequence: 0, needless: needless(&names, &[]) });
         };
-        let Merged { facts, first_log, next_file, last_sequence } = Merged::of(&recovered)
+        let Merged { facts, first_log, next_file, last_sequence, closed } = Merged::of(&recovered)
             .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
         self.next_file = self.next_file.max(next_file);
         for ((level, number), facts) in facts {
@@ -127,7 +137,15 @@ impl Opening<'_> {
             .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
         logs.retain(|number| *number >= first_log);
         logs.sort_unstable();
-        let last_sequence = self.replay(&logs, last_sequence)?;
+        if !logs.contains(&first_log) {
+            let path = log_path(self.directory, first_log);
+            return Err(Error::corrupt(
+                &path,
+                0,
+                "it is missing, and the manifest says that writes may be in it",
+            ));
+        }
+        let last_sequence = self.replay(&logs, last_sequence, closed)?;
         let kept: Vec<_> = self.version.tables().map(|(_, table)| table.facts.number).collect();
         Ok(Found { last_sequence, needless: needless(&names, &kept) })
     }
@@ -138,8 +156,9 @@ impl Opening<'_> {
     }
 
     /// Reads logs and makes tables of what they hold. The sequence number of the last write that came back.
-    fn replay(&mut self, logs: &[u64], in_tables: Sequence) -> Result<Sequence> {
-        let mut replay = Replay { last: in_tables, in_tables, memtable: None, is_over: false };
+    /// A store that was closed has all writes up to `closed`.
+    fn replay(&mut self, logs: &[u64], in_tables: Sequence, closed: Sequence) -> Result<Sequence> {
+        let mut replay = Replay { last: in_tables, in_tables, memtable: None, is_over: false, end: None };
         for number in logs {
             let path = log_path(self.directory, *number);
             let file = self.vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
@@ -148,8 +167,16 @@ impl Opening<'_> {
                 Ended::Damaged(at) => {
                     return Err(Error::corrupt(&path, at, "a record that had been synced is damaged"));
                 }
+                Ended::Here(at) if !replay.is_over => replay.end = Some((path, at)),
                 Ended::Here(_) => {}
             }
+        }
+        if let Some((path, at)) = replay.end.as_ref().filter(|_| replay.last < closed) {
+            return Err(Error::corrupt(
+                path,
+                *at,
+                "the log ends here, and the store was closed with more in it",
+            ));
         }
         replay.flush(self)?;
         Ok(replay.last)
@@ -159,14 +186,9 @@ impl Opening<'_> {
         self,
         lock: Box<dyn Locked>,
         manifest: Manifest,
-        first_log: u64,
+        (log, log_path, first_log): (LogWriter, PathBuf, u64),
         last_sequence: Sequence,
     ) -> Result<Tree> {
-        let log_path = log_path(self.directory, first_log);
-        let file = self.vfs.create(&log_path).map_err(|error| Error::io(&log_path, "create", &error))?;
-        if self.options.sync != SyncMode::Never {
-            self.vfs.sync_dir(self.directory).map_err(|error| Error::io(self.directory, "sync", &error))?;
-        }
         let (memtable, inserter) = new_memtable(self.options.memtable_bytes, self.version.common())?;
         let view =
             View { memtable: Arc::clone(&memtable), frozen: Vec::new(), version: Arc::new(self.version) };
@@ -181,13 +203,7 @@ impl Opening<'_> {
             clock: self.clock,
             queue: Mutex::default(),
             turn: Condvar::new(),
-            commit: Mutex::new(Commit {
-                log: LogWriter::new(file, first_log),
-                log_path,
-                memtable,
-                inserter,
-                next: last_sequence + 1,
-            }),
+            commit: Mutex::new(Commit { log, log_path, memtable, inserter, next: last_sequence + 1 }),
             state: Mutex::new(State {
                 view,
                 manifest,
@@ -195,6 +211,7 @@ impl Opening<'_> {
                 logs: vec![first_log],
                 first_log,
                 last_sequence,
+                synced: last_sequence,
                 spare: None,
                 unsynced: Vec::new(),
                 is_closing: false,
@@ -238,11 +255,13 @@ struct Merged {
     first_log: u64,
     next_file: u64,
     last_sequence: Sequence,
+    closed: Sequence,
 }
 
 impl Merged {
     fn of(recovered: &Recovered) -> std::result::Result<Self, &'static str> {
-        let mut merged = Self { facts: BTreeMap::new(), first_log: 0, next_file: 1, last_sequence: 0 };
+        let mut merged =
+            Self { facts: BTreeMap::new(), first_log: 0, next_file: 1, last_sequence: 0, closed: 0 };
         for edit in &recovered.edits {
             for key in &edit.removed {
                 merged.facts.remove(key).ok_or("the manifest removes a table that is not there")?;
@@ -256,6 +275,7 @@ impl Merged {
             merged.first_log = edit.first_log.unwrap_or(merged.first_log);
             merged.next_file = edit.next_file.unwrap_or(merged.next_file);
             merged.last_sequence = edit.last_sequence.unwrap_or(merged.last_sequence);
+            merged.closed = edit.closed.unwrap_or(merged.closed);
         }
         Ok(merged)
     }
@@ -269,7 +289,7 @@ fn needless(names: &[String], tables: &[u64]) -> Vec<String> {
             .is_some_and(|number| tables.contains(&number))
     };
     let is_ours = |name: &str| {
-        [".table", ".log"]
+        [".table", ".log", ".spare"]
             .iter()
             .any(|end| name.strip_suffix(end).is_some_and(|number| number.parse::<u64>().is_ok()))
             || manifest_number(name).is_some()
@@ -284,6 +304,8 @@ struct Replay {
     memtable: Option<(Arc<Memtable>, Inserter)>,
     /// There was a gap: nothing behind it counts.
     is_over: bool,
+    /// Where the last log ends that counts.
+    end: Option<(PathBuf, u64)>,
 }
 
 impl Replay {
@@ -291,6 +313,17 @@ impl Replay {
         let count = writes(record.payload).count() as u64;
         let end = record.sequence + count;
         if end <= self.in_tables + 1 {
+            return Ok(());
+        }
+        if record.after_sync && record.sequence > self.last + 1 {
+            let (path, at) = self.end.as_ref().map_or((path, 0), |(path, at)| (&**path, *at));
+            return Err(Error::corrupt(
+                path,
+                at,
+                "writes are missing that had been synced before later ones",
+            ));
+        }
+        if count == 0 {
             return Ok(());
         }
         if record.sequence != self.last + 1 || self.is_over {

@@ -11,10 +11,8 @@ pub(crate) enum SyncMode {
     Always,
     /// At intervals, and when [`sync`](super::Tree::sync) is called.
     Interval(Duration),
-    /// When [`sync`](super::Tree::sync) is called.
+    /// When [`sync`](super::Tree::sync) is called, or the system gets round to it.
     OnCall,
-    /// When the system gets round to it.
-    Never,
 }
 
 /// What a tree is opened with.
@@ -34,6 +32,8 @@ pub(crate) struct TreeOptions {
     pub(crate) targets: Targets,
     /// Tables of level 0 at which writes wait.
     pub(crate) level0_stop: usize,
+    /// A manifest that has grown to this is begun anew.
+    pub(crate) manifest_bytes: u64,
     /// Without, nothing is flushed or merged but on call: for tests that need to know what happens when.
     pub(crate) has_workers: bool,
 }
@@ -50,6 +50,7 @@ impl Default for TreeOptions {
             table_bytes: 64 << 20,
             targets: Targets { level0_tables: 4, base_bytes: 256 << 20, multiplier: 10 },
             level0_stop: 20,
+            manifest_bytes: 4 << 20,
             has_workers: true,
         }
     }

@@ -1,134 +1,150 @@
-//! What is there after the power went, at every single operation of a workload that rolls logs over, flushes, merges, and opens again?
+//! What is there after the power went, at every single operation of the workload?
 //!
-//! Each cut is tried with nothing, everything and random parts surviving of what was not synced. Then the store opens, holds the state after some number of
-//! batches, and that number is not below what was acknowledged as synced.
+//! Each cut is tried with nothing, everything and random parts surviving of what was not synced. Then the store opens, although the power goes once more meanwhile; it holds
+//! the state after some number of changes, and that number is not below what was acknowledged as synced; and it goes on from there.
 
-use super::tree_test::{Model, content, open, small};
+use super::script_test::{COPY, Step, change, open, open_at, options, read, script, states};
+use super::tree_test::Model;
 use super::{Batch, SyncMode, Tree, TreeOptions};
 use crate::error::Error;
 use crate::lsm::vfs::{Fault, SimDisk, Survival};
-use std::io;
+use std::path::Path;
 
-const BATCHES: u32 = 60;
-
-/// What the batch with this number does to a model, and to a tree.
-fn batch(number: u32, model: &mut Model) -> Batch {
-    let mut batch = Batch::default();
-    let mut random = fastrand::Rng::with_seed(u64::from(number));
-    for _ in 0..random.u32(1..5) {
-        let key = vec![b'k', random.u8(0..30)];
-        if random.u8(0..4) == 0 {
-            batch.delete(&key);
-            model.remove(&key);
-        } else {
-            let value = vec![number as u8; random.usize(0..300)];
-            batch.set(&key, &value);
-            model.insert(key, value);
-        }
-    }
-    batch
+/// How far the workload came, in changes.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// That were begun.
+    begun: usize,
+    /// That returned.
+    acknowledged: usize,
+    /// That were acknowledged, and covered by a sync.
+    synced: usize,
+    /// That a finished copy holds.
+    copied: Option<usize>,
 }
 
-/// Runs the workload. `acknowledged` counts the batches that returned, `synced` those that a sync covered.
-fn run(disk: &SimDisk, options: TreeOptions, acknowledged: &mut u32, synced: &mut u32) -> Result<(), Error> {
+/// Runs the workload up to the first error.
+pub(super) fn run(disk: &SimDisk, options: TreeOptions, progress: &mut Progress) -> Result<(), Error> {
     let mut tree = open(disk, options)?;
     let mut model = Model::new();
-    for number in 0..BATCHES {
-        tree.write(&batch(number, &mut model))?;
-        *acknowledged = number + 1;
-        if options.sync == SyncMode::Always {
-            *synced = *acknowledged;
+    for step in script() {
+        if step.is_change() {
+            progress.begun += 1;
         }
-        match number {
-            10 | 35 => tree.sync()?,
-            20 | 45 => tree.flush()?,
-            25 | 50 => {
-                tree.flush()?;
-                tree.settle()?;
+        match step {
+            Step::Write | Step::WriteLong | Step::Clear => match change(step, progress.begun, &mut model) {
+                Some(batch) => tree.write(&batch)?,
+                None => tree.clear()?,
+            },
+            Step::Read => assert_eq!(read(&tree)?, model),
+            Step::Sync => tree.sync()?,
+            Step::Flush => tree.flush()?,
+            Step::Settle => tree.settle()?,
+            Step::Checkpoint => {
+                tree.checkpoint(Path::new(COPY))?;
+                progress.copied = Some(progress.begun);
             }
-            30 => {
+            Step::Close => {
                 tree.close()?;
+                progress.synced = progress.begun;
                 tree = open(disk, options)?;
             }
-            40 => {
+            Step::Drop => {
                 drop(tree);
                 tree = open(disk, options)?;
             }
-            _ => continue,
         }
-        // Each of these but the last makes everything last; a store that is merely dropped and opened is flushed.
-        *synced = *acknowledged;
+        progress.acknowledged = progress.begun;
+        // A store that is merely dropped is flushed when it is opened.
+        if step.is_sync() || step == Step::Drop || options.sync == SyncMode::Always {
+            progress.synced = progress.acknowledged;
+        }
     }
-    tree.close()?;
-    *synced = *acknowledged;
     Ok(())
 }
 
-/// The state after each number of batches.
-fn states() -> Vec<Model> {
-    let mut model = Model::new();
-    let mut states = vec![model.clone()];
-    for number in 0..BATCHES {
-        batch(number, &mut model);
-        states.push(model.clone());
+/// Opens what is left, the power going once more after so many operations, and looks at it.
+fn look(disk: &SimDisk, options: TreeOptions, states: &[Model], progress: &Progress, what: &str, again: u64) {
+    let mut least = progress.synced;
+    disk.fail(disk.operations() + again, Fault::PowerCut);
+    let found = open(disk, options).and_then(|tree| read(&tree));
+    disk.restart(Survival::Some(again));
+    if let Ok(found) = found {
+        // What an opened store has shown is in tables.
+        let shown = (least..=progress.begun).find(|number| states[*number] == found);
+        least =
+            shown.unwrap_or_else(|| panic!("{what}: what is there was never so, or lacks what was synced"));
     }
-    states
+    let tree = open(disk, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let found = read(&tree).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let is_state = (least..=progress.begun).any(|number| states[number] == found);
+    assert!(is_state, "{what}: not the state after any of {least} to {} changes", progress.begun);
+    go_on(disk, options, tree, found, what);
+    look_at_copy(disk, options, states, progress, what);
 }
 
-fn look(tree: &Tree, states: &[Model], least: u32, most: u32, what: &str) {
-    let found = content(tree).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let is_state = (least..=most).any(|number| states[number as usize] == found);
-    assert!(is_state, "{what}: not the state after any of {least} to {most} batches");
+/// A store that came back takes writes, and keeps them.
+fn go_on(disk: &SimDisk, options: TreeOptions, tree: Tree, mut expected: Model, what: &str) {
+    for number in 0..3_u8 {
+        let mut batch = Batch::default();
+        batch.set(&[b'k', number], b"afterwards");
+        expected.insert(vec![b'k', number], b"afterwards".to_vec());
+        tree.write(&batch).unwrap_or_else(|error| panic!("{what}: {error}"));
+        if number == 1 {
+            tree.sync().unwrap();
+            tree.flush().unwrap();
+        }
+    }
+    tree.sync().unwrap();
+    drop(tree);
+    disk.restart(Survival::Nothing);
+    let tree = open(disk, options).unwrap_or_else(|error| panic!("{what}, then: {error}"));
+    assert!(read(&tree).unwrap() == expected, "{what}: what was written afterwards is not there");
 }
 
-#[test]
-fn a_power_cut_at_every_operation_loses_nothing_that_was_synced() {
-    let states = states();
+/// A copy that was finished is what it was made of; one that was not says so, or is empty, or whole.
+fn look_at_copy(disk: &SimDisk, options: TreeOptions, states: &[Model], progress: &Progress, what: &str) {
+    let found = open_at(disk, COPY, options).and_then(|tree| read(&tree));
+    match (progress.copied, found) {
+        (Some(number), Ok(found)) => assert!(found == states[number], "{what}: the copy is another"),
+        (Some(_), Err(error)) => panic!("{what}: the copy: {error}"),
+        (None, Ok(found)) => {
+            assert!(found.is_empty() || found == states[progress.begun], "{what}: half a copy")
+        }
+        (None, Err(Error::Corrupt { .. })) => {}
+        (None, Err(error)) => panic!("{what}: half a copy: {error}"),
+    }
+}
+
+fn cut_everywhere(sync: SyncMode) {
+    let (states, options) = (states(), options(sync));
+    let whole = SimDisk::new();
+    run(&whole, options, &mut Progress::default()).unwrap();
     let mut cuts = 0;
-    for sync in [SyncMode::Always, SyncMode::OnCall, SyncMode::Never] {
-        let options = small(sync);
-        let whole = SimDisk::new();
-        run(&whole, options, &mut 0, &mut 0).unwrap();
-        for cut in 0..whole.operations() {
-            for survival in [Survival::Nothing, Survival::Everything, Survival::Some(cut)] {
-                let disk = SimDisk::new();
-                let (mut acknowledged, mut synced) = (0, 0);
-                disk.fail(cut, Fault::PowerCut);
-                let _ = run(&disk, options, &mut acknowledged, &mut synced);
-                disk.restart(survival);
-                let what = format!("{sync:?}, cut at {cut}, {survival:?}");
-                let tree = open(&disk, options).unwrap_or_else(|error| panic!("{what}: {error}"));
-                look(&tree, &states, synced, (acknowledged + 1).min(BATCHES), &what);
-                cuts += 1;
-            }
+    for cut in 0..whole.operations() {
+        let broken = SimDisk::new();
+        let mut progress = Progress::default();
+        broken.fail(cut, Fault::PowerCut);
+        let done = run(&broken, options, &mut progress);
+        assert!(done.is_err() || cut + 100 > whole.operations(), "an error is told: {cut}");
+        for survival in [Survival::Nothing, Survival::Everything, Survival::Some(cut), Survival::Some(!cut)] {
+            let disk = broken.copy();
+            disk.restart(survival);
+            let what = format!("{sync:?}, cut at {cut}, {survival:?}");
+            look(&disk, options, &states, &progress, &what, cut * 7 % 40);
+            cuts += 1;
         }
     }
-    println!("{cuts} power cuts");
-    assert!(cuts > 1_000, "{cuts}");
+    println!("{sync:?}: {cuts} power cuts at {} operations", whole.operations());
+    assert!(cuts > 5_000, "{cuts}");
 }
 
 #[test]
-fn an_error_at_every_operation_is_told_and_loses_nothing_that_was_acknowledged() {
-    let states = states();
-    let mut faults = 0;
-    for fault in [Fault::Error(io::ErrorKind::StorageFull), Fault::Error(io::ErrorKind::Other), Fault::Short]
-    {
-        let options = small(SyncMode::OnCall);
-        let whole = SimDisk::new();
-        run(&whole, options, &mut 0, &mut 0).unwrap();
-        for operation in 0..whole.operations() {
-            let disk = SimDisk::new();
-            let (mut acknowledged, mut synced) = (0, 0);
-            disk.fail(operation, fault);
-            let done = run(&disk, options, &mut acknowledged, &mut synced);
-            let what = format!("{fault:?} at {operation}");
-            assert!(fault != Fault::Short || done.is_ok(), "{what}: {done:?}");
-            disk.fail(u64::MAX, Fault::Short);
-            let tree = open(&disk, options).unwrap_or_else(|error| panic!("{what}: {error}"));
-            look(&tree, &states, acknowledged, (acknowledged + 1).min(BATCHES), &what);
-            faults += 1;
-        }
-    }
-    println!("{faults} faults");
-    assert!(faults > 500, "{faults}");
+fn no_power_cut_loses_what_was_synced_before_it_was_acknowledged() {
+    cut_everywhere(SyncMode::Always);
+}
+
+#[test]
+fn no_power_cut_loses_what_was_synced_on_call() {
+    cut_everywhere(SyncMode::OnCall);
 }

@@ -2,6 +2,7 @@
 
 use super::Inner;
 use crate::error::{Error, Result};
+use crate::lsm::record::Sequence;
 use std::time::Duration;
 
 impl Inner {
@@ -17,14 +18,15 @@ impl Inner {
     }
 
     fn sync_logs(&self) -> Result<()> {
-        let (earlier, pending, path) = {
+        let (earlier, pending, path, last) = {
             let commit = self.commit.lock();
             let mut state = self.state.lock();
             let pending =
                 commit.log.begin_sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))?;
-            (std::mem::take(&mut state.unsynced), pending, commit.log_path.clone())
+            (std::mem::take(&mut state.unsynced), pending, commit.log_path.clone(), commit.next - 1)
         };
         if earlier.is_empty() && pending.is_none() {
+            self.have_synced(last);
             return Ok(());
         }
         // The oldest first: what survives is a prefix at every moment.
@@ -36,7 +38,13 @@ impl Inner {
             pending.sync().map_err(|error| Error::io(&path, "sync", &error))?;
             self.commit.lock().log.end_sync(&pending);
         }
+        self.have_synced(last);
         Ok(())
+    }
+
+    fn have_synced(&self, last: Sequence) {
+        let mut state = self.state.lock();
+        state.synced = state.synced.max(last);
     }
 
     /// Syncs at intervals until the tree is closed.

@@ -29,6 +29,7 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         table_bytes: 500,
         targets: Targets { level0_tables: 2, base_bytes: 1_000, multiplier: 3 },
         level0_stop: 8,
+        manifest_bytes: 1_000,
         has_workers: false,
     }
 }
@@ -92,7 +93,7 @@ proptest! {
     #[test]
     fn a_tree_is_a_sorted_map(steps in prop::collection::vec(step(), 1..120), workers in any::<bool>(), probes in prop::collection::vec(key(), 0..20)) {
         let disk = SimDisk::new();
-        let options = TreeOptions { has_workers: workers, ..small(SyncMode::Never) };
+        let options = TreeOptions { has_workers: workers, ..small(SyncMode::OnCall) };
         let mut tree = open(&disk, options).unwrap();
         let mut model = Model::new();
         let mut looks = Vec::new();
@@ -142,7 +143,7 @@ proptest! {
 #[test]
 fn files_go_when_nothing_refers_to_them() {
     let disk = SimDisk::new();
-    let tree = open(&disk, small(SyncMode::Never)).unwrap();
+    let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
     for round in 0..20_u8 {
         for key in 0..100_u8 {
             let mut batch = Batch::default();
@@ -163,18 +164,18 @@ fn files_go_when_nothing_refers_to_them() {
     tree.flush().unwrap();
     tree.settle().unwrap();
     drop(tree);
-    let tree = open(&disk, small(SyncMode::Never)).unwrap();
+    let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
     assert!(content(&tree).unwrap().is_empty());
 }
 
 #[test]
 fn a_store_has_one_process() {
     let disk = SimDisk::new();
-    let tree = open(&disk, small(SyncMode::Never)).unwrap();
-    let Err(Error::InUse { path }) = open(&disk, small(SyncMode::Never)) else { panic!() };
+    let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
+    let Err(Error::InUse { path }) = open(&disk, small(SyncMode::OnCall)) else { panic!() };
     assert_eq!(path, DIRECTORY);
     drop(tree);
-    open(&disk, small(SyncMode::Never)).unwrap();
+    open(&disk, small(SyncMode::OnCall)).unwrap();
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::Inner;
 use super::admin::index_bytes;
-use super::commit::log_path;
+use super::commit::{log_path, spare_path};
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{Choice, Output, pick, table_path, write_tables};
@@ -16,9 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::State;
-
-/// A manifest that has grown to this is begun anew.
-const MANIFEST_BYTES: u64 = 4 << 20;
 
 impl Inner {
     /// Flushes memtables until the tree is closed.
@@ -74,6 +71,10 @@ impl Inner {
         let runs = vec![Run::Memtable(MemtableCursor::new(Arc::clone(&frozen.memtable)))];
         let tables = write_tables(&output, runs, || self.state.lock().take_number(), |_| Ok(()))?;
         self.counters.flushed.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
+        if tables.is_empty() {
+            // The name of the log that is the first now lasts before the manifest says that it is there.
+            self.sync_directory()?;
+        }
         let edit = Edit {
             added: tables.into_iter().map(|table| (0, table)).collect(),
             first_log: Some(frozen.next_log),
@@ -81,25 +82,32 @@ impl Inner {
             ..Edit::default()
         };
         let mut state = self.state.lock();
-        state.last_sequence = frozen.last_sequence;
-        let needless = std::mem::replace(&mut state.first_log, frozen.next_log)..frozen.next_log;
         self.install(&mut state, edit, |view| {
             view.frozen.remove(0);
         })?;
+        // Not before the edit lasts: another manifest may be begun although this one could not be written.
+        state.last_sequence = frozen.last_sequence;
+        state.synced = state.synced.max(frozen.last_sequence);
+        let needless = std::mem::replace(&mut state.first_log, frozen.next_log)..frozen.next_log;
         state
             .unsynced
             .retain(|(path, _)| !needless.clone().any(|number| *path == log_path(&self.directory, number)));
         let gone: Vec<_> = state.logs.iter().copied().filter(|number| needless.contains(number)).collect();
         state.logs.retain(|number| !needless.contains(number));
         let (spare, gone) = match gone.split_last() {
-            Some((last, gone)) if state.spare.is_none() => (Some(*last), gone.to_vec()),
-            _ => (state.spare, gone),
+            Some((last, gone)) if state.spare.is_none() => (Some(*last), gone),
+            _ => (None, &gone[..]),
         };
-        state.spare = spare;
         drop(state);
+        if let Some(number) = spare {
+            let log = log_path(&self.directory, number);
+            if self.vfs.rename(&log, &spare_path(&self.directory, number)).is_ok() {
+                self.state.lock().spare = Some(number);
+            }
+        }
         for number in gone {
             // One that stays is removed when the tree is opened.
-            let _ = self.vfs.remove(&log_path(&self.directory, number));
+            let _ = self.vfs.remove(&log_path(&self.directory, *number));
         }
         Ok(true)
     }
@@ -179,11 +187,7 @@ impl Inner {
         };
         let version =
             known.edited(&edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
-        if state.manifest.len() < MANIFEST_BYTES {
-            state.manifest.append(&edit)?;
-        } else {
-            self.begin_manifest(state, &version, &edit)?;
-        }
+        self.record(state, &version, &edit)?;
         let mut view = View::clone(&state.view);
         view.version = Arc::new(version);
         change(&mut view);
@@ -191,6 +195,15 @@ impl Inner {
         self.room.notify_all();
         self.work.notify_all();
         Ok(())
+    }
+
+    /// Writes an edit, after which there is this version, to the manifest or to a new one. Where a new one could not be begun, `CURRENT` may name it all the same: the old one
+    /// is as long as it was, and is never appended to again.
+    pub(super) fn record(&self, state: &mut State, version: &Version, edit: &Edit) -> Result<()> {
+        if state.manifest.len() < self.options.manifest_bytes {
+            return state.manifest.append(edit);
+        }
+        self.begin_manifest(state, version, edit)
     }
 
     /// Begins another manifest, which says what the old one says after an edit.
@@ -203,6 +216,7 @@ impl Inner {
             first_log: Some(edit.first_log.unwrap_or(state.first_log)),
             next_file: Some(state.next_file),
             last_sequence: Some(last_sequence),
+            closed: edit.closed,
         };
         let old = std::mem::replace(
             &mut state.manifest,

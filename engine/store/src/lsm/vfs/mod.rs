@@ -20,7 +20,7 @@ pub(crate) use sim::{Fault, SimDisk, Survival};
 
 /// A file system. Paths are used as they are given.
 pub(crate) trait Vfs: Send + Sync + 'static {
-    /// Makes a directory whose parent is there. Fine where it is there already.
+    /// Makes a directory whose parent is there. Fine where it is there already. Its name lasts once its parent is synced.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
     /// A new, empty file; an error where there is one.
@@ -82,6 +82,17 @@ pub(crate) trait ReadFile: Send + Sync {
 
 /// Holds a lock on a file.
 pub(crate) trait Locked: Send + Sync {}
+
+/// Makes the name of a directory last, and with it all that is in there. Where the directory above may not be read it was not this process that made this one,
+/// and there is nothing to be done.
+pub(crate) fn sync_name(vfs: &dyn Vfs, directory: &Path) -> io::Result<()> {
+    let above =
+        directory.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+    match above.map_or(Ok(()), |above| vfs.sync_dir(above)) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        done => done,
+    }
+}
 
 /// Writes all of it, in as many pieces as the system takes.
 pub(crate) fn write_all_at(file: &mut dyn WriteFile, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {

@@ -4,7 +4,8 @@
 //! it is under way, after which every operation fails until [`SimDisk::restart`] has decided what survived:
 //!
 //! - Of a file: what was there at its last sync, and of later writes any 512-byte sectors, each on its own, in any order.
-//! - Of a directory: the names at its last sync, and of later operations any, each on its own. A rename is whole or not at all.
+//! - Of a directory: the names at its last sync, and of later operations any, each on its own. A rename is whole or not at all. A directory is a name in the one
+//!   above it, and takes what is in it along.
 
 use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
 use parking_lot::Mutex;
@@ -40,13 +41,16 @@ pub(crate) enum Survival {
 #[derive(Clone)]
 pub(crate) struct SimDisk(Arc<Mutex<State>>);
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct State {
     files: Vec<Inode>,
     names: BTreeMap<PathBuf, usize>,
     lasting_names: BTreeMap<PathBuf, usize>,
     unsynced_names: Vec<NameChange>,
     directories: BTreeSet<PathBuf>,
+    lasting_directories: BTreeSet<PathBuf>,
+    /// Every change of names there was, in words.
+    history: Vec<String>,
     locked: BTreeSet<PathBuf>,
     operations: u64,
     fault: Option<(u64, Fault)>,
@@ -55,7 +59,7 @@ struct State {
     life: u64,
 }
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Inode {
     now: Vec<u8>,
     lasting: Vec<u8>,
@@ -63,11 +67,13 @@ struct Inode {
 }
 
 /// A write that is not synced.
+#[derive(Clone)]
 struct Change {
     offset: u64,
     bytes: Vec<u8>,
 }
 
+#[derive(Clone)]
 enum NameChange {
     Put { path: PathBuf, file: usize },
     Remove { path: PathBuf },
@@ -92,6 +98,16 @@ impl NameChange {
                 names.remove(from);
                 names.insert(to.clone(), *file);
             }
+        }
+    }
+}
+
+impl NameChange {
+    fn words(&self) -> String {
+        match self {
+            Self::Put { path, .. } => format!("put {}", path.display()),
+            Self::Remove { path } => format!("remove {}", path.display()),
+            Self::Rename { from, to, .. } => format!("rename {} {}", from.display(), to.display()),
         }
     }
 }
@@ -129,6 +145,23 @@ impl SimDisk {
         Self(Arc::default())
     }
 
+    /// Another disk that holds the same.
+    pub(crate) fn copy(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.0.lock().clone())))
+    }
+
+    /// Makes a directory that lasts; it counts as no operation.
+    pub(crate) fn make_dir(&self, path: &Path) {
+        let mut state = self.0.lock();
+        state.directories.insert(path.to_owned());
+        state.lasting_directories.insert(path.to_owned());
+    }
+
+    /// The changes of names there were: "put a", "remove a", "rename a b".
+    pub(crate) fn history(&self) -> Vec<String> {
+        self.0.lock().history.clone()
+    }
+
     /// How many operations there were.
     pub(crate) fn operations(&self) -> u64 {
         self.0.lock().operations
@@ -159,6 +192,10 @@ impl SimDisk {
                 change.apply(&mut state.lasting_names);
             }
         }
+        let State { directories, lasting_directories, lasting_names, .. } = &mut *state;
+        directories.retain(|path| lasting_directories.contains(path) || survives());
+        lasting_directories.clone_from(directories);
+        lasting_names.retain(|path, _| path.parent().is_some_and(|parent| directories.contains(parent)));
         state.names = state.lasting_names.clone();
         state.locked.clear();
         state.fault = None;
@@ -232,6 +269,7 @@ impl State {
 
     fn change_names(&mut self, change: NameChange) {
         change.apply(&mut self.names);
+        self.history.push(change.words());
         self.unsynced_names.push(change);
     }
 
@@ -268,7 +306,6 @@ impl Vfs for SimDisk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         let mut state = self.0.lock();
         let course = state.begin()?;
-        // A directory lasts at once: the store is handed one that is there, or makes one before anything is acknowledged.
         state.directories.insert(path.to_owned());
         course.end(())
     }
@@ -344,6 +381,9 @@ impl Vfs for SimDisk {
             .partition::<Vec<_>, _>(|change| change.directory() == Some(path));
         synced.iter().for_each(|change| change.apply(&mut state.lasting_names));
         state.unsynced_names = rest;
+        let State { directories, lasting_directories, .. } = &mut *state;
+        lasting_directories
+            .extend(directories.iter().filter(|inside| inside.parent() == Some(path)).cloned());
         Ok(())
     }
 

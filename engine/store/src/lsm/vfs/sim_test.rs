@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 fn disk() -> (SimDisk, PathBuf) {
     let disk = SimDisk::new();
-    disk.create_dir(Path::new("/d")).unwrap();
+    disk.make_dir(Path::new("/d"));
     (disk, PathBuf::from("/d/file"))
 }
 
@@ -32,6 +32,22 @@ fn a_name_lasts_with_its_directory_and_bytes_with_their_file() {
         let expected = sync_dir.then(|| if sync_file { b"hello".to_vec() } else { Vec::new() });
         assert_eq!(content.get(&path).cloned(), expected, "{sync_file} {sync_dir}");
         assert!(file.write_at(b"x", 0).is_err(), "handles end with the power");
+    }
+}
+
+#[test]
+fn a_directory_lasts_with_the_one_above_it_and_takes_its_files_along() {
+    for is_synced in [false, true] {
+        let (disk, _) = disk();
+        let (inner, path) = (Path::new("/d/inner"), Path::new("/d/inner/file"));
+        disk.create_dir(inner).unwrap();
+        written(&disk, path, b"a").sync().unwrap();
+        disk.sync_dir(inner).unwrap();
+        if is_synced {
+            disk.sync_dir(Path::new("/d")).unwrap();
+        }
+        disk.restart(Survival::Nothing);
+        assert_eq!((disk.content().len(), disk.create(path).is_ok()), (usize::from(is_synced), false));
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) enum Ended {
     Damaged(u64),
 }
 
-/// Hands the records of a log to `each`, in order, until it returns an error or the log ends.
+/// Hands the records of a log to `each`, in order and those without payload included, until it returns an error or the log ends.
 pub(crate) fn read<E>(
     file: &dyn ReadFile,
     log: u64,
@@ -28,9 +28,7 @@ pub(crate) fn read<E>(
     let mut window = Window { file, len: file.len()?, offset: 0, bytes: Vec::new() };
     let mut at = 0;
     while let Some((record, length)) = window.record(at, log)? {
-        if !record.payload.is_empty()
-            && let Err(error) = each(record)
-        {
+        if let Err(error) = each(record) {
             return Ok(Err(error));
         }
         at += length as u64;

@@ -10,7 +10,7 @@ const PATH: &str = "/d/log";
 
 fn disk() -> SimDisk {
     let disk = SimDisk::new();
-    disk.create_dir(Path::new("/d")).unwrap();
+    disk.make_dir(Path::new("/d"));
     disk
 }
 
@@ -37,6 +37,9 @@ fn found(disk: &SimDisk, log: u64) -> (Vec<u64>, Ended) {
     let mut numbers = Vec::new();
     let file = disk.open(Path::new(PATH)).unwrap();
     let ended = read(&*file, log, |record| {
+        if record.payload.is_empty() {
+            return Ok(());
+        }
         assert_eq!(record.payload, payload(record.sequence));
         assert_eq!(writes(record.payload).filter(Result::is_ok).count(), 1);
         numbers.push(record.sequence);
@@ -93,7 +96,7 @@ fn a_power_cut_at_every_operation_leaves_a_prefix_with_all_that_was_synced() {
         disk.operations()
     };
     let mut cuts = 0;
-    for cut in 3..total {
+    for cut in 2..total {
         for survival in
             [Survival::Nothing, Survival::Everything, Survival::Some(cut), Survival::Some(cut + 1_000)]
         {

@@ -90,10 +90,15 @@ impl LogWriter {
         }
     }
 
-    /// Syncs, and leaves a mark that all of it was: without the mark a damaged end looks like one that was never written.
+    /// Adds a mark that all writes before this one last, in whichever log they are: without it, what is missing looks like what was never written.
+    pub(crate) fn mark(&mut self, next: Sequence) {
+        put_record(&mut self.buffer, self.log, &LogRecord { sequence: next, after_sync: true, payload: &[] });
+    }
+
+    /// Syncs, and leaves a mark that all of it was. Earlier logs have been synced.
     pub(crate) fn end(&mut self, next: Sequence) -> io::Result<()> {
         self.sync()?;
-        self.add(next, &[]);
+        self.mark(next);
         self.write()?;
         self.sync()
     }
