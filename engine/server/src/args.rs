@@ -13,14 +13,15 @@ use crate::config::{SETTINGS, variable};
 pub(crate) const EXIT_USAGE: u8 = 64;
 
 const EXIT_CODES: &str = "Exit codes: 0 stopped by SIGTERM or SIGINT; 64 a flag, variable or configuration file cannot be \
-     used; 1 anything else, such as a port that is taken.";
+     used; 1 anything else, such as a port that is taken \
+     or a directory that another server has.";
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
     let serve = Command::new("serve")
-        .about("Serve the Redis protocol from memory")
+        .about("Serve the Redis protocol, from memory or from a directory")
         .long_about(
-            "Serve the Redis protocol from memory.\n\nEvery setting can be given as a flag, as an environment variable or in \
+            "Serve the Redis protocol: from memory, or with --data from a directory, where keys survive the end of the server.\n\nEvery setting can be given as a flag, as an environment variable or in \
              the TOML file of --config, under the same name; flags win over variables and variables over the file.",
         )
         .after_help(EXIT_CODES)

@@ -24,6 +24,7 @@ mod server;
 mod session;
 mod shared;
 mod shutdown;
+mod storage;
 mod stripe;
 mod tally;
 mod units;

@@ -11,6 +11,7 @@ mod client;
 mod commands;
 mod connections;
 mod differential;
+mod durable;
 mod expiry;
 mod faults;
 mod http;

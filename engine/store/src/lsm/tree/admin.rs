@@ -180,6 +180,11 @@ impl Tree {
     pub(crate) fn stats(&self) -> TreeStats {
         self.inner.stats()
     }
+
+    /// Why the tree takes no more writes, if it does not.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.inner.look().err()
+    }
 }
 
 impl Inner {
