@@ -6,8 +6,8 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
-use crate::cli;
 use crate::config::{SETTINGS, variable};
+use crate::{cli, tools};
 
 /// Exit code for a command line, environment or configuration file that cannot be used (`EX_USAGE` of sysexits.h).
 pub(crate) const EXIT_USAGE: u8 = 64;
@@ -45,12 +45,13 @@ pub(crate) fn command() -> Command {
     let completions = Command::new("completions")
         .about("Print a completion script for a shell")
         .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(Shell)));
-    Command::new("plumbkv")
+    let command = Command::new("plumbkv")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("PlumbKV: a Redis-protocol server with a hard memory cap, and its client")
+        .about("PlumbKV: a Redis-protocol server, from memory under a hard cap or from a directory; its client; and tools for that directory")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([serve, client, completions])
+        .subcommands([serve, client]);
+    tools::add_to(command).subcommand(completions)
 }
 
 /// The values of a `serve` flag.

@@ -22,3 +22,4 @@ mod protocol;
 mod redis_crate;
 mod resp3;
 mod server;
+mod tools;

@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicU64;
 
 pub(crate) use options::DurableOptions;
 pub use options::{Compression, Profile, SyncMode};
-pub use snapshot::{Direction, Range, Snapshot};
+pub use snapshot::{Direction, Entry, Range, Snapshot};
 pub use stats::{LevelStats, StorageStats};
 pub use write::Batch;
 
