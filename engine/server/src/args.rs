@@ -47,11 +47,12 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(Shell)));
     let command = Command::new("plumbkv")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("PlumbKV: a Redis-protocol server, from memory under a hard cap or from a directory; its client; and tools for that directory")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands([serve, client]);
-    tools::add_to(command).subcommand(completions)
+    tools::add_to(command).subcommand(completions).about(
+        "PlumbKV: a Redis-protocol server, from memory under a hard cap or from a directory; its client; and tools for that directory",
+    )
 }
 
 /// The values of a `serve` flag.

@@ -4,6 +4,7 @@
 
 mod metrics;
 mod serve;
+mod storage;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

@@ -13,8 +13,8 @@ use super::store::Store;
 /// Read all of a store and say whether it is whole.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The store is opened as a server opens it, so its log is read too, and what it holds becomes a table. Then every block
-of every table is read: checksums, the order of the keys, their number.
+The store is opened as a server opens it, so its log is read too, and what it holds becomes a table. \
+Then every block of every table is read: checksums, the order of the keys, their number.
 
 Examples:
   plumbkv check --data /var/lib/plumbkv

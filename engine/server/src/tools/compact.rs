@@ -1,4 +1,4 @@
-//! How is a store made as small as it can be? Its tables are merged until no level holds more than it may.
+//! How are merges brought forward that would come with further writes? Tables are merged until no level holds more than it may.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -13,8 +13,9 @@ use super::store::Store;
 /// Merge tables until no level holds more than it may.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What was overwritten, deleted or is over leaves the disk when its tables are merged. A server merges by itself as it
-writes: this is for a store that is to be read only, or copied. It needs room for the tables that are merged, twice.
+What was overwritten, deleted or is over leaves the disk when its tables are merged. A server merges by itself as \
+it writes: this is for a store that is to be copied, or not to be written for long. While tables are merged they are on \
+the disk twice.
 
 Example:
   plumbkv compact --data /var/lib/plumbkv

@@ -14,8 +14,8 @@ use super::store::Store;
 /// Write all entries to standard output, as lines of JSON.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}: expires_at_ms in milliseconds since the Unix epoch, or null.
-Where key or value is no UTF-8 text, both are in base64, and the line has \"encoding\":\"base64\". `plumbkv import` reads
+Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}: expires_at_ms in milliseconds since the Unix epoch, or null. \
+Where key or value is no UTF-8 text, both are in base64, and the line has \"encoding\":\"base64\". `plumbkv import` reads \
 the same lines.
 
 Examples:

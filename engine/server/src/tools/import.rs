@@ -17,9 +17,9 @@ use super::store::Store;
 /// Read entries from standard input, as lines of JSON.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}, the last one optional; a line may say its \"encoding\": text, hex or
-base64. Keys that are there already get the new value and its end; where that is over already, the key goes. A line
-that cannot be used ends the import: what stands before it is stored, and the message says which line it is. All
+Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}, the last one optional; a line may say its \"encoding\": text, hex or \
+base64. Keys that are there already get the new value and its end; where that is over already, the key goes. A line \
+that cannot be used ends the import: what stands before it is stored, and the message says which line it is. All \
 of it is on the disk when the command ends well.
 
 Examples:

@@ -50,7 +50,7 @@ pub(super) fn write_entry(
     out.write_all(b"\n")
 }
 
-/// Writes figures: `name_bytes` as a size for people, everything as it is for programs.
+/// Writes figures: `name_bytes` with its size in words for people, everything as it is for programs.
 pub(super) fn write_figures(format: Format, figures: &impl Serialize) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match (format, serde_json::to_value(figures)?) {
@@ -65,13 +65,16 @@ pub(super) fn write_figures(format: Format, figures: &impl Serialize) -> anyhow:
     Ok(())
 }
 
-/// `write_amplification` as people write it; a unit that is shown beside the figure is left out.
+/// `table_bytes` as people write it; seconds are shown beside the figure.
 fn words(name: &str) -> String {
-    name.trim_end_matches("_bytes").trim_end_matches("_seconds").replace('_', " ")
+    name.trim_end_matches("_seconds").replace('_', " ")
 }
 
 fn in_words(name: &str, value: &Value) -> String {
-    let of_bytes = |bytes: u64| format!("{} ({bytes} B)", show_bytes(bytes));
+    let of_bytes = |bytes: u64| match bytes {
+        0..1024 => bytes.to_string(),
+        _ => format!("{bytes} ({})", show_bytes(bytes)),
+    };
     match value {
         Value::Number(number) if name.ends_with("_bytes") => {
             number.as_u64().map_or_else(String::new, of_bytes)
@@ -126,8 +129,9 @@ mod tests {
 
     #[test]
     fn figures_have_their_units() {
-        assert_eq!(words("table_bytes"), "table");
-        assert_eq!(in_words("table_bytes", &Value::from(2 << 20)), "2 MiB (2097152 B)");
+        assert_eq!((&*words("table_bytes"), &*words("elapsed_seconds")), ("table bytes", "elapsed"));
+        assert_eq!(in_words("table_bytes", &Value::from(2 << 20)), "2097152 (2 MiB)");
+        assert_eq!(in_words("table_bytes", &Value::from(12)), "12");
         assert_eq!(in_words("elapsed_seconds", &Value::from(1.26)), "1.3 s");
         assert_eq!(in_words("keys", &Value::from(12)), "12");
     }

@@ -16,7 +16,7 @@ use super::store::Store;
 /// List keys in their order.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Keys are ordered by their bytes. As text, bytes that are not printable ASCII are shown as \\xff, one key a line;
+Keys are ordered by their bytes. As text, bytes that are not printable ASCII are shown as \\xff, one key a line; \
 `--format json` gives key, value and end of each as a line of JSON.
 
 Examples:

@@ -11,8 +11,8 @@ use super::store::Store;
 /// Show what a store holds: levels, tables, bytes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-`key versions` is an upper bound of the number of keys: a key that was overwritten or deleted counts several times until
-its tables are merged. A running server says the same, and what it has done since its start, in `INFO storage`.
+`key versions` is an upper bound of the number of keys: a key that was overwritten or deleted counts several times \
+until its tables are merged. A running server says the same, and what it has done since its start, in `INFO storage`.
 
 Examples:
   plumbkv stats --data /var/lib/plumbkv
