@@ -11,6 +11,7 @@ mod export;
 mod import;
 mod output;
 mod progress;
+mod repair;
 mod scan;
 mod stats;
 mod store;
@@ -23,6 +24,7 @@ use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand as _};
 #[derive(Debug, clap::Subcommand)]
 enum Tool {
     Check(check::Args),
+    Repair(repair::Args),
     Stats(stats::Args),
     Get(entry::GetArgs),
     Set(entry::SetArgs),
@@ -41,6 +43,7 @@ pub(crate) fn add_to(command: Command) -> Command {
 pub(crate) fn execute(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
     let done = match Tool::from_arg_matches(matches)? {
         Tool::Check(args) => check::execute(&args),
+        Tool::Repair(args) => repair::execute(&args),
         Tool::Stats(args) => stats::execute(&args),
         Tool::Get(args) => entry::get(&args),
         Tool::Set(args) => entry::set(&args),

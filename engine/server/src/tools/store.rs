@@ -21,13 +21,18 @@ pub(super) struct Store {
 impl Store {
     /// Opens a store that is there.
     pub(super) fn open(&self) -> anyhow::Result<Database> {
-        if !self.is_there() {
-            let directory = self.directory.display();
-            anyhow::bail!(
-                "{directory} holds no store; name the directory that `plumbkv serve --data` was given"
-            );
-        }
+        self.check_is_there()?;
         self.open_or_create()
+    }
+
+    /// Fails where there is no store.
+    pub(super) fn check_is_there(&self) -> anyhow::Result<()> {
+        let directory = self.directory.display();
+        anyhow::ensure!(
+            self.is_there(),
+            "{directory} holds no store; name the directory that `plumbkv serve --data` was given"
+        );
+        Ok(())
     }
 
     /// Opens a store, or makes one.

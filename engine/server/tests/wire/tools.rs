@@ -80,7 +80,7 @@ fn what_set_writes_get_and_scan_read_and_a_server_serves() {
     let mut c = server.client();
     c.check("GET a", b"$9\r\ntwo words\r\n");
     assert!((900..=1000).contains(&c.integer("TTL brief")));
-    for tool in ["check", "stats", "scan", "export", "compact", "import"] {
+    for tool in ["check", "repair", "stats", "scan", "export", "compact", "import"] {
         assert!(failed(tool, data, &[], b"").contains("in use by another process"), "{tool}");
     }
     server.signal(rustix::process::Signal::TERM);
@@ -202,18 +202,32 @@ fn check_finds_damage_and_says_where() {
     let output = run("check", data, &[], b"");
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.code() == Some(1) && said.contains(table.to_str().unwrap()), "{said}");
+
+    // What is repaired is whole, and what was damaged is still there.
+    let output = run("repair", data, &["--format", "json"], b"");
+    let (report, said) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success() && report.contains("\"files_moved\":1,"), "{report} {said}");
+    assert!(said.starts_with("moved ") && said.contains(".table: "), "{said}");
+    let moved = report.split('"').find(|word| word.contains("/damaged-")).unwrap();
+    assert!(std::fs::read(Path::new(moved).join(table.file_name().unwrap())).unwrap() == bytes);
+    fine("check", data, &[], b"");
+    let again = text("repair", data, &["--format", "json"]);
+    assert!(again.starts_with("{\"moved_to\":null,\"files_moved\":0,"), "{again}");
+    fine("set", data, &["key:1", "new"], b"");
+    assert_eq!(text("scan", data, &["--values"]), "key:1\tnew\n");
 }
 
 #[test]
 fn a_tool_without_a_store_says_so_in_one_line() {
     let nowhere = Path::new("/nonexistent/store");
-    for tool in ["check", "stats", "scan", "export", "compact", "import"] {
+    for tool in ["check", "repair", "stats", "scan", "export", "compact", "import"] {
         assert!(failed(tool, nowhere, &[], b"").contains("/nonexistent/store holds no store"), "{tool}");
     }
     let output = plumbkv(&["check"]).output().unwrap();
     assert_eq!(output.status.code(), Some(64));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--data <DIR>"));
-    for tool in ["check", "stats", "get", "set", "scan", "export", "import", "compact"] {
+    for tool in ["check", "repair", "stats", "get", "set", "scan", "export", "import", "compact"] {
         let help = plumbkv(&[tool, "--help"]).output().unwrap();
         let help = String::from_utf8(help.stdout).unwrap();
         assert!(help.contains("Example") && help.contains("Exit codes: "), "{help}");

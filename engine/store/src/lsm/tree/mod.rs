@@ -10,6 +10,7 @@ mod open;
 mod options;
 #[cfg(test)]
 mod power_test;
+mod repair;
 mod sync;
 #[cfg(test)]
 mod tree_test;
@@ -36,6 +37,7 @@ use std::thread::JoinHandle;
 use view::View;
 
 pub(crate) use options::{SyncMode, TreeOptions};
+pub(crate) use repair::repair;
 
 /// A store in a directory.
 pub(crate) struct Tree {
