@@ -10,7 +10,11 @@ use plumbkv::{Database, Error, LaidAside, Options, SyncMode};
 use std::path::{Path, PathBuf};
 
 fn open(path: &Path) -> plumbkv::Result<Database> {
-    Database::open(Options::durable(path).memory_budget(1 << 20).sync_mode(SyncMode::Always))
+    open_in(path, SyncMode::Never)
+}
+
+fn open_in(path: &Path, sync: SyncMode) -> plumbkv::Result<Database> {
+    Database::open(Options::durable(path).memory_budget(1 << 20).sync_mode(sync))
 }
 
 fn files(path: &Path, end: &str) -> Vec<PathBuf> {
@@ -94,7 +98,8 @@ fn tables_that_are_cut_or_missing_are_left_out() {
 fn a_damaged_log_keeps_what_stands_before_the_damage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let db = open(path).unwrap();
+    // Only what had been synced can be damaged: the rest of a log may be missing after a power cut.
+    let db = open_in(path, SyncMode::Always).unwrap();
     for i in 0..200u32 {
         db.set(&i.to_be_bytes(), &[i as u8; 100]).unwrap();
     }

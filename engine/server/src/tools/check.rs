@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::output::{Format, write_figures};
 use super::progress::Progress;
-use super::store::Store;
+use super::store::{Store, damage};
 
 /// Read all of a store and say whether it is whole.
 #[derive(Debug, clap::Args)]
@@ -51,8 +51,10 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let mut report = Report::default();
     match look(args, &mut report) {
         Ok(()) => report.is_whole = true,
-        Err(error) if is_damage(&error) => report.damage = Some(format!("{error:#}")),
-        Err(error) => return Err(error),
+        Err(error) => match error.downcast_ref() {
+            Some(error @ plumbkv::Error::Corrupt { .. }) => report.damage = Some(damage(error)),
+            _ => return Err(error),
+        },
     }
     report.elapsed_seconds = started.elapsed().as_secs_f64();
     write_figures(args.format, &report)?;
@@ -75,8 +77,4 @@ fn look(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     let closed = database.close().context("cannot close the store");
     read?;
     closed
-}
-
-fn is_damage(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(plumbkv::Error::Corrupt { .. }))
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::output::{Format, write_figures};
 use super::progress::Progress;
-use super::store::Store;
+use super::store::{Store, damage};
 
 /// Lay damaged files aside, so that the store opens again.
 #[derive(Debug, clap::Args)]
@@ -58,7 +58,7 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         .context("cannot repair the store")?;
     drop(progress);
     for file in &laid {
-        crate::log::line(format_args!("moved {}: {}", file.file, file.reason));
+        crate::log::line(format_args!("moved {}", damage(&file.reason)));
     }
     let report = Report {
         moved_to: (!laid.is_empty()).then(|| aside.display().to_string()),

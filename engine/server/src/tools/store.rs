@@ -55,3 +55,11 @@ impl Store {
         })
     }
 }
+
+/// What is wrong with which file, for whoever is asking already.
+pub(super) fn damage(error: &plumbkv::Error) -> String {
+    match error {
+        plumbkv::Error::Corrupt { path, offset, reason } => format!("{path}: at byte {offset}: {reason}"),
+        other => other.to_string(),
+    }
+}

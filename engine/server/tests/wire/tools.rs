@@ -208,7 +208,7 @@ fn check_finds_damage_and_says_where() {
     let (report, said) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(output.status.success() && report.contains("\"files_moved\":1,"), "{report} {said}");
-    assert!(said.starts_with("moved ") && said.contains(".table: "), "{said}");
+    assert!(said.starts_with("moved ") && said.contains(".table: at byte "), "{said}");
     let moved = report.split('"').find(|word| word.contains("/damaged-")).unwrap();
     assert!(std::fs::read(Path::new(moved).join(table.file_name().unwrap())).unwrap() == bytes);
     fine("check", data, &[], b"");

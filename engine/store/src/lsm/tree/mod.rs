@@ -11,6 +11,8 @@ mod options;
 #[cfg(test)]
 mod power_test;
 mod repair;
+#[cfg(test)]
+mod repair_test;
 mod sync;
 #[cfg(test)]
 mod tree_test;
