@@ -129,16 +129,19 @@ fn open(config: &Config, cap_bytes: u64, clock: Arc<dyn Clock>) -> anyhow::Resul
 
 /// Syncs and closes the store, once nobody uses it any more.
 fn close(shared: Arc<Shared>) -> anyhow::Result<()> {
-    let is_durable = shared.database.is_durable();
-    let closed = match Arc::try_unwrap(shared) {
-        Ok(shared) => shared.database.close(),
+    if !shared.database.is_durable() {
+        return Ok(());
+    }
+    match Arc::try_unwrap(shared) {
+        Ok(shared) => {
+            shared.database.close().context("cannot close the store")?;
+            tracing::info!("the store is synced and closed");
+        }
         // Somebody still has it: what was acknowledged lasts, and the log is read when it is opened again.
-        Err(shared) if is_durable => shared.database.sync(),
-        Err(_) => Ok(()),
-    };
-    closed.context("cannot close the store")?;
-    if is_durable {
-        tracing::info!("the store is synced and closed");
+        Err(shared) => {
+            shared.database.sync().context("cannot sync the store")?;
+            tracing::warn!("the store is synced, and left open");
+        }
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::storage;
 #[derive(Debug, clap::Args)]
 pub(super) struct Store {
     /// Directory of the store; no server may have it open.
-    #[arg(short, long = "data", value_name = "DIR", env = "PLUMBKV_DATA", value_hint = clap::ValueHint::DirPath)]
+    #[arg(short, long = "data", value_name = "DIR", env = "PLUMBKV_DATA", value_hint = clap::ValueHint::DirPath, value_parser = storage::directory)]
     directory: PathBuf,
     /// As the server's --profile: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB).
     #[arg(long, env = "PLUMBKV_PROFILE", default_value = "default", value_parser = storage::profile)]

@@ -94,7 +94,8 @@ fn a_kill_in_the_middle_of_writes_loses_none_that_was_answered() {
 #[test]
 fn sigterm_answers_what_was_received_and_closes_the_store() {
     let data = tempfile::tempdir().unwrap();
-    let mut server = start(data.path(), &[]);
+    // Its thread, too, has to let go of the store.
+    let mut server = start(data.path(), &["--http", "127.0.0.1:0", "--io-threads", "2"]);
     let mut c = server.client();
     c.send(&(0..5000).flat_map(|i| request(&format!("SET key:{i} x"))).collect::<Vec<u8>>());
     assert_eq!(c.receive(), b"+OK\r\n");
