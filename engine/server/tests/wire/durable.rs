@@ -252,3 +252,47 @@ fn damage_is_an_error_reply_and_a_line_of_the_log() {
     server.wait_for_line("the store failed: IOERR ");
     server.assert_alive();
 }
+
+#[test]
+fn a_disk_that_takes_no_more_ends_the_writes_and_loses_none() {
+    let data = tempfile::tempdir().unwrap();
+    let path = data.path().to_str().unwrap();
+    // No file may grow beyond some hundred kilobytes: what a full disk would say, for one process.
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 512; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_plumbkv")]);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data", path]);
+    for (name, value) in plumbkv(&[]).get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let mut server = Server::spawn(command);
+    let mut c = server.client();
+    let mut stored = 0u64;
+    let refusal = loop {
+        c.send(&request_of(&[b"SET", format!("key:{stored}").as_bytes(), &noise(1024, stored)]));
+        let reply = c.receive();
+        if reply != b"+OK\r\n" {
+            break reply;
+        }
+        stored += 1;
+        assert!(stored < 2_000, "nothing was refused");
+    };
+    assert!(refusal.starts_with(b"-IOERR ") && stored > 100, "{stored} {}", refusal.escape_ascii());
+    assert!(c.ask("SET small x").starts_with(b"-IOERR "), "nobody knows what the failed write has left");
+    assert!(c.bulk("GET key:0").unwrap() == noise(1024, 0), "reads go on");
+    let info = String::from_utf8(c.bulk("INFO storage").unwrap()).unwrap();
+    assert!(info.contains("storage_status:failed\r\nstorage_failure:/"), "{info}");
+    server.wait_for_line("the store failed: IOERR ");
+    server.signal(Signal::TERM);
+    assert_eq!(server.wait().code(), Some(1));
+    server.wait_for_line("plumbkv: cannot close the store: ");
+
+    let server = start(data.path(), &[]);
+    let mut c = server.client();
+    for i in 0..stored {
+        assert!(c.bulk(&format!("GET key:{i}")).unwrap() == noise(1024, i), "{i}");
+    }
+    c.check("SET small x", b"+OK\r\n");
+}
