@@ -66,9 +66,10 @@ fmt-check:
 clippy:
 	@cargo clippy --locked --all-targets -- -D warnings
 
-test-rust: ## Unit, property and integration tests of the workspace; those of the server over both back ends
+test-rust: ## Unit, property and integration tests of the workspace; those of the server over both back ends, and on a store in a directory
 	@cargo test --locked
 	@TEST_IO=epoll cargo test --locked --test wire
+	@TEST_STORE=durable cargo test --locked --test wire
 
 test-scripts: ## The workflows' scripts: tables of cases
 	@.ci/test-scripts | grep -v '^ok: '

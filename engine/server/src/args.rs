@@ -6,21 +6,22 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
-use crate::cli;
 use crate::config::{SETTINGS, variable};
+use crate::{cli, tools};
 
 /// Exit code for a command line, environment or configuration file that cannot be used (`EX_USAGE` of sysexits.h).
 pub(crate) const EXIT_USAGE: u8 = 64;
 
 const EXIT_CODES: &str = "Exit codes: 0 stopped by SIGTERM or SIGINT; 64 a flag, variable or configuration file cannot be \
-     used; 1 anything else, such as a port that is taken.";
+     used; 1 anything else, such as a port that is taken \
+     or a directory that another server has.";
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
     let serve = Command::new("serve")
-        .about("Serve the Redis protocol from memory")
+        .about("Serve the Redis protocol, from memory or from a directory")
         .long_about(
-            "Serve the Redis protocol from memory.\n\nEvery setting can be given as a flag, as an environment variable or in \
+            "Serve the Redis protocol: from memory, or with --data from a directory, where keys survive the end of the server.\n\nEvery setting can be given as a flag, as an environment variable or in \
              the TOML file of --config, under the same name; flags win over variables and variables over the file.",
         )
         .after_help(EXIT_CODES)
@@ -44,12 +45,14 @@ pub(crate) fn command() -> Command {
     let completions = Command::new("completions")
         .about("Print a completion script for a shell")
         .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(Shell)));
-    Command::new("plumbkv")
+    let command = Command::new("plumbkv")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("PlumbKV: a Redis-protocol server with a hard memory cap, and its client")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([serve, client, completions])
+        .subcommands([serve, client]);
+    tools::add_to(command).subcommand(completions).about(
+        "PlumbKV: a Redis-protocol server, from memory under a hard cap or from a directory; its client; and tools for that directory",
+    )
 }
 
 /// The values of a `serve` flag.

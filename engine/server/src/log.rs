@@ -7,7 +7,8 @@ use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
 use std::str::FromStr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -142,6 +143,26 @@ pub(crate) fn set_level(level: Level) {
     }
 }
 
+/// For what others can bring about as often as they like: it is said once a minute at most.
+pub(crate) struct Sparingly(AtomicU64);
+
+/// Seconds between two lines.
+pub(crate) const PAUSE_SECONDS: u64 = 60;
+
+impl Sparingly {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Whether it is time to say it again.
+    pub(crate) fn is_due(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let last = self.0.load(Ordering::Relaxed);
+        now.saturating_sub(last) >= PAUSE_SECONDS
+            && self.0.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
 /// Says why the program ends: one line that begins with its name, or an event where events are JSON.
 pub(crate) fn fatal(message: fmt::Arguments<'_>) {
     match STARTED.get() {
@@ -166,5 +187,11 @@ mod tests {
         assert_eq!("WARN".parse(), Ok(Level::Warning));
         assert!("loud".parse::<Level>().is_err());
         assert!(Level::Error < Level::Debug);
+    }
+
+    #[test]
+    fn what_is_said_sparingly_is_not_said_twice_in_a_row() {
+        let said = Sparingly::new();
+        assert!(said.is_due() && !said.is_due());
     }
 }

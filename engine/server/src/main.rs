@@ -1,4 +1,4 @@
-//! What does the binary `plumbkv` do? Chooses between serving, being a client and printing completions.
+//! What does the binary `plumbkv` do? Chooses between serving, being a client, the tools for a store's directory, and printing completions.
 //!
 //! Exit codes: 0 fine, 1 error, 64 a command line, variable or configuration file that cannot be used.
 
@@ -24,8 +24,10 @@ mod server;
 mod session;
 mod shared;
 mod shutdown;
+mod storage;
 mod stripe;
 mod tally;
+mod tools;
 mod units;
 mod warm;
 
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
             Err(error) => return args::answer(&error),
         },
         Some(("completions", completions)) => print_completions(completions),
-        _ => return ExitCode::from(args::EXIT_USAGE),
+        _ => tools::execute(&matches),
     };
     result.unwrap_or_else(|error| {
         log::fatal(format_args!("{error:#}"));

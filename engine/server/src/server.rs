@@ -23,6 +23,7 @@ use crate::process;
 use crate::reactor::{self, Io, Placement, Share};
 use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::shutdown;
+use crate::storage::{profile_name, sync_name};
 use crate::tally::CommandStats;
 use crate::units::show_bytes;
 use crate::warm;
@@ -33,7 +34,10 @@ const OWN_DESCRIPTORS: u64 = 48;
 /// Serves until SIGTERM or SIGINT.
 pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let started = Instant::now();
-    warm::settle_allocator();
+    if config.storage.is_none() {
+        // What a durable store allocates lies beside the cap, and its threads need not wait for each other there.
+        warm::settle_allocator();
+    }
     log::start(config.log_level, config.log_format);
     let (stop, stopping) = shutdown::stop_signal().context("cannot catch SIGTERM and SIGINT")?;
     let listeners = listen(&config)?;
@@ -41,13 +45,9 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let (cap_bytes, cap_origin) = memory_cap(&config)?;
     plumbkv::keep_high_water_true(cap_bytes, process::online_cpus());
     let clock = Arc::new(TurnClock::new());
-    let options = Options::memory(cap_bytes)
-        .policy(config.policy)
-        .samples(config.samples)
-        .clock(Arc::clone(&clock) as Arc<dyn Clock>);
-    let database = Database::open(options).context("cannot open the store")?;
+    let database = open(&config, cap_bytes, Arc::clone(&clock) as Arc<dyn Clock>)?;
     let max_clients = affordable_clients(config.max_clients);
-    announce(&config, cap_bytes, &cap_origin, database.stats().shards);
+    announce(&config, cap_bytes, &cap_origin, &database);
 
     let addresses: Vec<String> = listeners.iter().map(|listener| listener.address.clone()).collect();
     let tcp: Vec<_> = listeners.iter().filter_map(Listener::tcp_address).collect();
@@ -64,7 +64,9 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let io = if io_backend == "epoll" { Io::Epoll } else { Io::Uring };
     let others = Others::start(io, shares).context("cannot start the I/O threads")?;
     let http_address = http.as_ref().and_then(Listener::tcp_address);
-    warm::warm();
+    if config.storage.is_none() {
+        warm::warm();
+    }
     let shared = Arc::new(Shared {
         client_memory: ClientMemory::new(),
         database,
@@ -88,6 +90,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             tcp_port: tcp.first().map_or(0, std::net::SocketAddr::port),
             addresses: tcp.iter().map(ToString::to_string).collect(),
             unix_socket: config.unix_socket.map(|path| path.display().to_string()),
+            storage: config.storage,
             config_file: config.file.map(|path| path.display().to_string()).unwrap_or_default(),
             executable: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default(),
             system: process::system(),
@@ -95,8 +98,9 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             http_address: http_address.map_or_else(|| "off".to_owned(), |address| address.to_string()),
         },
     });
+    let mut http_server = None;
     if let (Some(listener), Some(address)) = (http, http_address) {
-        http::start(listener, Arc::clone(&shared)).context("cannot serve HTTP")?;
+        http_server = Some(http::start(listener, Arc::clone(&shared)).context("cannot serve HTTP")?);
         tracing::info!("metrics at http://{address}/metrics");
     }
     others.serve(&shared);
@@ -105,7 +109,40 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     log::line(format_args!("plumbkv ready: resp {}", addresses.join(", ")));
     reactor.run(&shared).context("the event loop ended")?;
     others.join();
+    drop(reactor);
+    if let Some(http_server) = http_server {
+        http_server.end();
+    }
+    close(shared)?;
     tracing::info!("stopped after {} s", started.elapsed().as_secs());
+    Ok(())
+}
+
+/// Opens the store: in memory, or in its directory, which may take as long as its log is.
+fn open(config: &Config, cap_bytes: u64, clock: Arc<dyn Clock>) -> anyhow::Result<Database> {
+    let options = match &config.storage {
+        None => Options::memory(cap_bytes).policy(config.policy).samples(config.samples),
+        Some(storage) => storage.options().client_cap(cap_bytes),
+    };
+    Database::open(options.clock(clock)).context("cannot open the store")
+}
+
+/// Syncs and closes the store, once nobody uses it any more.
+fn close(shared: Arc<Shared>) -> anyhow::Result<()> {
+    if !shared.database.is_durable() {
+        return Ok(());
+    }
+    match Arc::try_unwrap(shared) {
+        Ok(shared) => {
+            shared.database.close().context("cannot close the store")?;
+            tracing::info!("the store is synced and closed");
+        }
+        // Somebody still has it: what was acknowledged lasts, and the log is read when it is opened again.
+        Err(shared) => {
+            shared.database.sync().context("cannot sync the store")?;
+            tracing::warn!("the store is synced, and left open");
+        }
+    }
     Ok(())
 }
 
@@ -197,12 +234,26 @@ fn memory_cap(config: &Config) -> anyhow::Result<(u64, String)> {
     Ok((cap.bytes, cap.origin))
 }
 
-fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, shards: usize) {
+fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, database: &Database) {
     let cap = if cap_bytes == u64::MAX { "none".to_owned() } else { show_bytes(cap_bytes) };
     let version = env!("CARGO_PKG_VERSION");
     tracing::info!("version {version}, process {}", std::process::id());
-    tracing::info!("memory cap {cap} ({cap_origin}), {shards} shards");
-    tracing::info!("eviction policy {}", config.policy);
+    match &config.storage {
+        None => {
+            tracing::info!("memory cap {cap} ({cap_origin}), {} shards", database.stats().shards);
+            tracing::info!("eviction policy {}", config.policy);
+        }
+        Some(storage) => {
+            let (sync, profile) = (sync_name(storage.sync), profile_name(storage.profile));
+            tracing::info!("memory cap {cap} for clients ({cap_origin})");
+            tracing::info!("store in {}, sync {sync}, profile {profile}", storage.directory.display());
+            if let Ok(stats) = database.storage_stats() {
+                let tables: usize = stats.levels.iter().map(|level| level.tables).sum();
+                let bytes = show_bytes(stats.levels.iter().map(|level| level.bytes).sum());
+                tracing::info!("it holds {tables} tables of {bytes}");
+            }
+        }
+    }
     let open = config.listen.iter().any(|address| !address.ip().is_loopback());
     if open && config.password.is_none() && !config.protected_mode {
         tracing::warn!(

@@ -52,6 +52,7 @@ impl Driver {
                 addresses: vec!["127.0.0.1:6379".to_owned()],
                 tcp_port: 6379,
                 unix_socket: None,
+                storage: None,
                 config_file: String::new(),
                 executable: String::new(),
                 system: String::new(),

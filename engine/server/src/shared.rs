@@ -11,6 +11,7 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::process;
+use crate::storage::Storage;
 use crate::stripe::Counter;
 use crate::tally::CommandStats;
 
@@ -63,6 +64,8 @@ pub(crate) struct Facts {
     /// Port of the first of them, 0 without any.
     pub(crate) tcp_port: u16,
     pub(crate) unix_socket: Option<String>,
+    /// `None`: keys are in memory alone.
+    pub(crate) storage: Option<Storage>,
     /// Empty when no file was read.
     pub(crate) config_file: String,
     pub(crate) executable: String,

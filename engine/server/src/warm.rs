@@ -28,6 +28,8 @@ pub(crate) fn warm() {
         // SAFETY: the range is mapped from a file, as the kernel says, and to read ahead changes nothing in it. A kernel before 5.14 refuses.
         let _ = unsafe { madvise(range.start as *mut _, range.len(), Advice::LinuxPopulateRead) };
     }
+    // It may lie where the heap ends: freed later, it would make what is free there more than what is to be kept, and all of it would go.
+    drop(maps);
     // Many small pieces: one large one would be a mapping of its own, and leave with it.
     let pieces: Vec<Vec<u8>> = (0..HEAP_BYTES / 4096).map(|_| vec![1; 4096 - 16]).collect();
     drop(std::hint::black_box(pieces));

@@ -77,6 +77,16 @@ impl Options {
         self.with_durable(|durable| durable.compression = compression)
     }
 
+    /// The most memory in bytes that [`reserve`](crate::Database::reserve) and [`buffer`](crate::Database::buffer) may take beside a durable
+    /// store's own. Default: none. Of no effect on a memory store, whose cap counts both.
+    #[must_use]
+    pub fn client_cap(mut self, bytes: u64) -> Self {
+        if self.durable.is_some() {
+            self.cap_bytes = bytes;
+        }
+        self
+    }
+
     fn with_durable(mut self, change: impl FnOnce(&mut DurableOptions)) -> Self {
         if let Some(durable) = &mut self.durable {
             change(durable);

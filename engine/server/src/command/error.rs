@@ -11,6 +11,9 @@ use crate::client_limits::Limit;
 #[derive(Debug)]
 pub(crate) struct CommandError(Cow<'static, [u8]>);
 
+/// The first word of an error of the store's files.
+pub(super) const STORAGE_CODE: &str = "IOERR";
+
 /// As much of a client's own words as an error text repeats, as in Redis.
 const QUOTED_BYTES: usize = 128;
 
@@ -39,6 +42,11 @@ impl CommandError {
     /// The whole reply text.
     pub(crate) fn text(&self) -> &Cow<'static, [u8]> {
         &self.0
+    }
+
+    /// Whether a file of the store could not be read or written.
+    pub(super) fn is_of_storage(&self) -> bool {
+        self.0.starts_with(STORAGE_CODE.as_bytes())
     }
 
     /// The row exists in the table but its family does not serve it; a test holds that this cannot happen.
@@ -126,6 +134,8 @@ impl From<plumbkv::Error> for CommandError {
             Error::TooLargeForCap { needed, cap } => Self::new(format!(
                 "OOM value of {needed} bytes cannot fit into maxmemory ({cap} bytes); nothing was evicted"
             )),
+            Error::TooLargeForBudget { .. } => Self::new(format!("OOM {error}")),
+            Error::Io { .. } | Error::Corrupt { .. } => Self::new(format!("{STORAGE_CODE} {error}")),
             other => Self::new(format!("ERR {other}")),
         }
     }

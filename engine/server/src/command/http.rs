@@ -3,17 +3,12 @@
 //! A page can make a browser send a request here, and choose some lines of it; they must not be taken for commands. The
 //! first line gives it away, or the `Host:` line at the latest, as in Redis.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use plumbkv_resp::Request;
 
+use crate::log::{PAUSE_SECONDS, Sparingly};
 use crate::session::Client;
 
-/// Seconds between two lines of the log about it: whoever tries it may try often.
-const LOG_PAUSE_SECONDS: u64 = 60;
-
-static LAST_LOGGED: AtomicU64 = AtomicU64::new(0);
+static LOGGED: Sparingly = Sparingly::new();
 
 /// Whether a request that is no command is the start of an HTTP request, or its `Host:` line.
 pub(super) fn is_http(request: &Request<'_>) -> bool {
@@ -30,14 +25,10 @@ pub(super) fn is_http(request: &Request<'_>) -> bool {
 /// Ends the conversation without a reply.
 pub(super) fn close(client: &mut Client) {
     client.closing = true;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let last = LAST_LOGGED.load(Ordering::Relaxed);
-    if now.saturating_sub(last) >= LOG_PAUSE_SECONDS
-        && LAST_LOGGED.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    {
+    if LOGGED.is_due() {
         tracing::warn!(
             "closed a connection that spoke HTTP: a page may try to reach this server through a browser (said at \
-                 most once in {LOG_PAUSE_SECONDS} s)"
+                 most once in {PAUSE_SECONDS} s)"
         );
     }
 }

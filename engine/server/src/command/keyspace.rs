@@ -1,14 +1,11 @@
 //! What do commands on keys do, whatever they hold? DEL, EXPIRE and its kin, RENAME, KEYS, SCAN.
 
 use plumbkv::{ExpireCondition, Lifetime};
-use plumbkv_resp::ReplyWriter;
 
 use super::args::{self, Arguments, is};
-use super::glob;
+use super::listing::{keys, scan};
 use super::table::Id;
 use super::{CommandError, Context};
-use crate::client_limits::Limit;
-use crate::replies::Mark;
 
 /// Commands on keys.
 #[derive(Debug)]
@@ -208,105 +205,6 @@ impl Condition {
             Self { some: true, .. } => ExpireCondition::IfSome,
             _ => ExpireCondition::Always,
         }
-    }
-}
-
-fn keys(context: &mut Context<'_>, pattern: &[u8]) -> Result<(), CommandError> {
-    let mut list = List::begin(context, (pattern != b"*").then_some(pattern));
-    let mut cursor = 0;
-    loop {
-        cursor = list.walk(context, cursor, KEYS_AT_ONCE)?.cursor;
-        if cursor == 0 {
-            return list.end(context, None);
-        }
-    }
-}
-
-fn scan(
-    context: &mut Context<'_>,
-    mut cursor: u64,
-    mut count: usize,
-    pattern: Option<&[u8]>,
-    strings: bool,
-) -> Result<(), CommandError> {
-    let mut list = List::begin(context, pattern);
-    list.takes_any = strings;
-    loop {
-        let step = list.walk(context, cursor, count.min(KEYS_AT_ONCE))?;
-        cursor = step.cursor;
-        count = count.saturating_sub(step.passed);
-        // A step that meets nothing has gone past many empty shards, and its client waits.
-        if cursor == 0 || count == 0 || step.passed == 0 {
-            return list.end(context, Some(cursor));
-        }
-    }
-}
-
-/// Keys that are copied under a shard's lock before room is made for them in the reply.
-const KEYS_AT_ONCE: usize = 16;
-
-/// An array of keys whose length is known only at its end.
-struct List<'a> {
-    start: Mark,
-    count: usize,
-    pattern: Option<&'a [u8]>,
-    budget: glob::Budget,
-    takes_any: bool,
-    found: Vec<u8>,
-}
-
-/// What one part of a walk came to.
-struct Step {
-    cursor: u64,
-    passed: usize,
-}
-
-impl<'a> List<'a> {
-    fn begin(context: &Context<'_>, pattern: Option<&'a [u8]>) -> Self {
-        let budget = glob::Budget(context.shared.settings.limits.get(Limit::PatternSteps));
-        Self { start: context.output.mark(), count: 0, pattern, budget, takes_any: true, found: Vec::new() }
-    }
-
-    fn walk(&mut self, context: &mut Context<'_>, cursor: u64, count: usize) -> Result<Step, CommandError> {
-        let Self { pattern, budget, takes_any, found, .. } = self;
-        let (version, mut matched, mut passed) = (context.client.version, 0, 0);
-        let mut failure = None;
-        let cursor = context.shared.database.scan(cursor, count, &mut |key| {
-            passed += 1;
-            if !*takes_any || failure.is_some() {
-                return;
-            }
-            match pattern.map_or(Ok(true), |pattern| glob::matches(pattern, key, false, budget)) {
-                Ok(true) => {
-                    ReplyWriter::new(found, version).bulk(key);
-                    matched += 1;
-                }
-                Ok(false) => {}
-                Err(too_costly) => failure = Some(too_costly.into()),
-            }
-        })?;
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        context.output.make_room(context.shared, found.len())?;
-        context.output.bytes.append(found);
-        context.check_length(self.start)?;
-        self.count += matched;
-        Ok(Step { cursor, passed })
-    }
-
-    /// Writes what stands before the keys.
-    fn end(self, context: &mut Context<'_>, cursor: Option<u64>) -> Result<(), CommandError> {
-        let mut head = Vec::new();
-        let mut reply = ReplyWriter::new(&mut head, context.client.version);
-        if let Some(cursor) = cursor {
-            reply.array(2);
-            reply.bulk(cursor.to_string().as_bytes());
-        }
-        reply.array(self.count);
-        context.output.make_room(context.shared, head.len())?;
-        context.output.bytes.splice(self.start.bytes..self.start.bytes, head);
-        Ok(())
     }
 }
 

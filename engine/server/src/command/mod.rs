@@ -10,13 +10,15 @@ pub(crate) mod error;
 pub(crate) mod glob;
 mod http;
 pub(crate) mod keyspace;
+mod listing;
 pub(crate) mod string;
 pub(crate) mod table;
+mod values;
 
-use plumbkv::{Fetched, Value};
 use plumbkv_resp::{ReplyWriter, Request};
 
 use crate::client_limits::Limit;
+use crate::log::{PAUSE_SECONDS, Sparingly};
 use crate::replies::{Mark, Replies};
 use crate::session::Client;
 use crate::shared::Shared;
@@ -89,51 +91,6 @@ impl Context<'_> {
         Err(CommandError::reply_too_long(longest))
     }
 
-    /// Writes an array of the values of keys, all as of one moment, with nulls for those that are not there.
-    pub(crate) fn values_of(&mut self, keys: &[&[u8]]) -> Result<(), CommandError> {
-        let start = self.output.mark();
-        loop {
-            self.reply().array(keys.len());
-            let Self { shared, client, output, .. } = self;
-            let room = output.bytes.capacity() - output.bytes.len();
-            // What is copied, and what is sent from where it lies. Under the shards' locks no room can be made: what does not fit is only
-            // added up.
-            let (copied, named) = shared.database.fetch_many(keys, |values| {
-                let (mut copied, mut named) = (0, 0);
-                for found in values {
-                    match found {
-                        Some(Fetched::Bytes(bytes)) => {
-                            copied += bytes.len() + BULK_HEAD;
-                            if copied <= room {
-                                ReplyWriter::new(&mut output.bytes, client.version).bulk(bytes);
-                            }
-                        }
-                        Some(Fetched::Value(value)) => {
-                            copied += BULK_HEAD;
-                            named += value.len();
-                            if copied <= room {
-                                output.value(value);
-                            }
-                        }
-                        None => {
-                            copied += BULK_HEAD;
-                            if copied <= room {
-                                ReplyWriter::new(&mut output.bytes, client.version).null();
-                            }
-                        }
-                    }
-                }
-                (copied, named)
-            })?;
-            if copied <= room {
-                return Ok(());
-            }
-            self.output.go_back(start);
-            self.check_bytes(copied + named)?;
-            self.output.make_room(self.shared, copied + BULK_HEAD)?;
-        }
-    }
-
     /// Writes `+OK`.
     pub(crate) fn ok(&mut self) -> Result<(), CommandError> {
         self.reply().simple("OK");
@@ -157,43 +114,6 @@ impl Context<'_> {
         self.reply().bulk(bytes);
         Ok(())
     }
-
-    /// Writes a value, or null when there is none. A long one is not copied.
-    pub(crate) fn value_or_null(&mut self, value: Option<Value>) -> Result<(), CommandError> {
-        match value {
-            Some(value) if value.is_held() => self.output.value(value),
-            Some(value) => self.bulk(&value)?,
-            None => self.reply().null(),
-        }
-        Ok(())
-    }
-
-    /// Writes the value of a key, or null.
-    pub(crate) fn value_of(&mut self, key: &[u8]) -> Result<(), CommandError> {
-        let Self { shared, client, output, .. } = self;
-        let written = shared.database.fetch(key, |found| match found {
-            // From the store to the output in one copy. Where a turn's room is used up it goes the longer way.
-            Fetched::Bytes(bytes)
-                if output.bytes.capacity() - output.bytes.len() > bytes.len() + BULK_HEAD =>
-            {
-                ReplyWriter::new(&mut output.bytes, client.version).bulk(bytes);
-                None
-            }
-            Fetched::Bytes(bytes) => Some(bytes.to_vec()),
-            Fetched::Value(value) => {
-                output.value(value);
-                None
-            }
-        })?;
-        match written {
-            Some(None) => Ok(()),
-            Some(Some(bytes)) => self.bulk(&bytes),
-            None => {
-                self.reply().null();
-                Ok(())
-            }
-        }
-    }
 }
 
 /// Bytes around a bulk string, at most.
@@ -201,6 +121,8 @@ const BULK_HEAD: usize = 32;
 
 /// Bytes of an error text that are sent: it may repeat a client's word of half a gigabyte.
 const LONGEST_ERROR: usize = 4096;
+
+static FAILURES_LOGGED: Sparingly = Sparingly::new();
 
 /// Runs one request and appends its reply. An empty request (a blank inline line) has none.
 pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) {
@@ -215,6 +137,10 @@ pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, ou
         let text = &text[..text.len().min(LONGEST_ERROR)];
         ReplyWriter::new(&mut output.bytes, client.version).error_bytes(text);
         shared.command_stats.answer_error(error.text());
+        if error.is_of_storage() && FAILURES_LOGGED.is_due() {
+            let text = String::from_utf8_lossy(text);
+            tracing::error!("the store failed: {text} (said at most once in {PAUSE_SECONDS} s)");
+        }
     }
 }
 

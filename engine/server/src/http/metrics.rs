@@ -47,7 +47,8 @@ impl Collector for Observed {
         process(&self.0, &mut out)?;
         clients(&self.0, &mut out)?;
         commands(&self.0, &mut out)?;
-        store(&self.0, &mut out)
+        store(&self.0, &mut out)?;
+        super::storage::write(&self.0, &mut out)
     }
 }
 
@@ -105,7 +106,10 @@ fn store(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let now = shared.database.stats();
     let stats = shared.counters.since_reset(now);
     out.gauge("keys", "Keys held", None, now.keys)?;
-    out.gauge("keys_with_expiry", "Keys of them that carry an expiry", None, now.keys_with_expiry)?;
+    // Which of a durable store's keys have one nobody knows without a walk.
+    if !shared.database.is_durable() {
+        out.gauge("keys_with_expiry", "Keys of them that carry an expiry", None, now.keys_with_expiry)?;
+    }
     out.counter("evicted_keys", "Keys removed to make room", None, stats.evicted)?;
     out.counter("expired_keys", "Keys removed because their time was over", None, stats.expired)?;
     out.counter("refused_writes", "Writes refused for want of room", None, stats.refused)?;
@@ -128,7 +132,7 @@ fn store(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
 }
 
 /// Writes metrics one after the other.
-struct Writer<'a>(DescriptorEncoder<'a>);
+pub(super) struct Writer<'a>(DescriptorEncoder<'a>);
 
 impl Writer<'_> {
     fn metric(
@@ -142,7 +146,7 @@ impl Writer<'_> {
         write(&mut self.0.encode_descriptor(name, help, unit.as_ref(), kind)?)
     }
 
-    fn gauge(
+    pub(super) fn gauge(
         &mut self,
         name: &str,
         help: &str,
@@ -152,7 +156,7 @@ impl Writer<'_> {
         self.metric(name, help, unit, MetricType::Gauge, |metric| metric.encode_gauge(&value))
     }
 
-    fn counter(&mut self, name: &str, help: &str, unit: Option<Unit>, value: u64) -> fmt::Result {
+    pub(super) fn counter(&mut self, name: &str, help: &str, unit: Option<Unit>, value: u64) -> fmt::Result {
         self.metric(name, help, unit, MetricType::Counter, |metric| {
             metric.encode_counter::<NoLabelSet, _, u64>(&value, None)
         })

@@ -4,16 +4,18 @@
 
 mod metrics;
 mod serve;
+mod storage;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, mpsc};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use axum::Router;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
+use tokio::sync::oneshot;
 
 use crate::listener::{ListenError, Listener};
 use crate::shared::Shared;
@@ -45,12 +47,28 @@ pub(crate) fn listen(http: Http) -> Result<Option<Listener>, ListenError> {
     }
 }
 
-/// Answers there from now on, until the process ends.
-pub(crate) fn start(listener: Listener, shared: Arc<Shared>) -> io::Result<()> {
+/// The thread that answers.
+pub(crate) struct Server {
+    thread: JoinHandle<()>,
+    stop: oneshot::Sender<()>,
+}
+
+impl Server {
+    /// Answers nobody any more, and lets go of what it shares.
+    pub(crate) fn end(self) {
+        // One that has ended by itself hears nothing.
+        let _ = self.stop.send(());
+        let _ = self.thread.join();
+    }
+}
+
+/// Answers there from now on, until it is told to end.
+pub(crate) fn start(listener: Listener, shared: Arc<Shared>) -> io::Result<Server> {
     let listener = TcpListener::from(listener.socket);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let (ready, is_ready) = mpsc::channel();
-    thread::Builder::new().name("http".to_owned()).stack_size(STACK_BYTES).spawn(move || {
+    let (stop, stopped) = oneshot::channel();
+    let thread = thread::Builder::new().name("http".to_owned()).stack_size(STACK_BYTES).spawn(move || {
         runtime.block_on(async move {
             let router = router(shared);
             let listener = match serve::warm(&router).await {
@@ -60,7 +78,10 @@ pub(crate) fn start(listener: Listener, shared: Arc<Shared>) -> io::Result<()> {
             match listener {
                 Ok(listener) => {
                     let _ = ready.send(Ok(()));
-                    serve::serve(listener, router).await;
+                    tokio::select! {
+                        () = serve::serve(listener, router) => {}
+                        _ = stopped => {}
+                    }
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
@@ -68,7 +89,8 @@ pub(crate) fn start(listener: Listener, shared: Arc<Shared>) -> io::Result<()> {
             }
         });
     })?;
-    is_ready.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")))
+    is_ready.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")))?;
+    Ok(Server { thread, stop })
 }
 
 fn router(shared: Arc<Shared>) -> Router {

@@ -99,6 +99,11 @@ impl Client {
         std::thread::spawn(move || stream.write_all(&bytes).unwrap())
     }
 
+    /// The same connection, to send from another thread.
+    pub(crate) fn duplicate(&self) -> Client {
+        Client { stream: self.stream.duplicate(), received: Vec::new() }
+    }
+
     pub(crate) fn end_sending(&self) {
         self.stream.end_sending();
     }

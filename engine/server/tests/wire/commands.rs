@@ -1,6 +1,7 @@
 //! Does each family of commands do what its documentation says, in Redis's words?
 
-use crate::server::Server;
+use crate::client::Client;
+use crate::server::{Server, is_durable, is_left_out};
 
 #[test]
 fn strings_are_set_read_and_counted() {
@@ -32,6 +33,14 @@ fn strings_are_set_read_and_counted() {
     c.check("GET n", b"$19\r\n9223372036854775807\r\n");
 }
 
+/// DBSIZE, which is an upper bound where keys are kept in a directory; a walk is exact.
+#[track_caller]
+fn check_size(c: &mut Client, keys: i64) {
+    let size = c.integer("DBSIZE");
+    assert!(size == keys || (is_durable() && size > keys), "{size}");
+    assert_eq!(c.scan("").len(), usize::try_from(keys).unwrap());
+}
+
 #[test]
 fn keys_are_counted_renamed_and_removed() {
     let server = Server::start(&[]);
@@ -43,10 +52,10 @@ fn keys_are_counted_renamed_and_removed() {
     c.check("RENAME a z", b"+OK\r\n");
     c.check("RENAME a z", b"-ERR no such key\r\n");
     c.check("GET z", b"$1\r\n1\r\n");
-    c.check("DBSIZE", b":3\r\n");
+    check_size(&mut c, 3);
     c.check("DEL z nothing", b":1\r\n");
     c.check("UNLINK b c", b":2\r\n");
-    c.check("DBSIZE", b":0\r\n");
+    check_size(&mut c, 0);
     c.check("MSET k:1 a k:2 b other c", b"+OK\r\n");
     c.check("KEYS k:1", b"*1\r\n$3\r\nk:1\r\n");
     let mut found = c.scan("MATCH k:* COUNT 1");
@@ -129,6 +138,9 @@ fn a_password_is_asked_for_and_checked() {
 
 #[test]
 fn the_server_describes_itself() {
+    if is_left_out() {
+        return;
+    }
     let server = Server::start(&["--memory-limit", "64mb", "--maxmemory-policy", "allkeys-random"]);
     let mut c = server.client();
     c.check("CONFIG GET maxmemory", b"*2\r\n$9\r\nmaxmemory\r\n$8\r\n67108864\r\n");

@@ -17,6 +17,21 @@ pub(crate) struct Server {
     pub(crate) port: u16,
     lines: mpsc::Receiver<String>,
     seen: Vec<String>,
+    /// Where it keeps its keys when `TEST_STORE` says so; goes with it.
+    _data: Option<tempfile::TempDir>,
+}
+
+/// Whether servers keep their keys in a directory of their own: `TEST_STORE=durable`. The same tests hold, but for those that ask here.
+pub(crate) fn is_durable() -> bool {
+    std::env::var("TEST_STORE").is_ok_and(|store| store == "durable")
+}
+
+/// Whether a test has to be left out, since it is about what only a store in memory does: evict, or count what keys take of the cap.
+pub(crate) fn is_left_out() -> bool {
+    if is_durable() {
+        eprintln!("left out: of a store in memory");
+    }
+    is_durable()
 }
 
 /// `plumbkv` with these arguments and none of the caller's settings but the back end, which `TEST_IO` chooses: the same tests hold for each.
@@ -49,6 +64,11 @@ impl Server {
 
     /// The server that `command` starts, once it says that it is ready.
     pub(crate) fn spawn(mut command: Command) -> Server {
+        let is_placed = command.get_args().any(|argument| argument == "--data");
+        let data = (is_durable() && !is_placed).then(|| tempfile::tempdir().unwrap());
+        if let Some(data) = &data {
+            command.env("PLUMBKV_DATA", data.path());
+        }
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let (sender, lines) = mpsc::channel();
@@ -60,7 +80,7 @@ impl Server {
                 }
             }
         });
-        let mut server = Server { child, port: 0, lines, seen: Vec::new() };
+        let mut server = Server { child, port: 0, lines, seen: Vec::new(), _data: data };
         let ready = server.wait_for_line("plumbkv ready: ");
         let port = ready.split("resp tcp ").nth(1).and_then(|rest| {
             let address = rest.split([' ', ',']).next()?;

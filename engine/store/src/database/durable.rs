@@ -1,7 +1,7 @@
 //! The calls that only a durable database answers.
 
 use super::Database;
-use crate::durable::{Batch, Durable, Snapshot, StorageStats};
+use crate::durable::{Batch, Durable, LaidAside, Snapshot, StorageStats};
 use crate::error::{Error, Result};
 use std::ops::RangeBounds;
 use std::path::Path;
@@ -89,6 +89,20 @@ impl Database {
     /// [`Corrupt`](Error::Corrupt) with file and offset, [`Io`](Error::Io), and [`Unsupported`](Error::Unsupported) in memory mode.
     pub fn verify(&self, progress: impl FnMut(u64)) -> Result<u64> {
         self.durable("verify")?.verify(progress)
+    }
+
+    /// Looks over the closed database in `directory`, as [`verify`](Self::verify) does, and makes it open again without the files that are damaged: they are laid in
+    /// `aside`, a directory of the same file system that is made where it is needed. Nothing is deleted. A key of a damaged table has the value that an
+    /// older table says, or is gone; of a damaged log what stands before the damage is kept. `progress` hears how many of how many tables were read.
+    ///
+    /// # Errors
+    /// [`Corrupt`](Error::Corrupt) when the manifest itself is damaged, for which nothing is changed; [`Io`](Error::Io) and [`InUse`](Error::InUse).
+    pub fn repair(
+        directory: impl AsRef<Path>,
+        aside: impl AsRef<Path>,
+        progress: impl FnMut(usize, usize),
+    ) -> Result<Vec<LaidAside>> {
+        Durable::repair(directory.as_ref(), aside.as_ref(), progress)
     }
 
     /// Levels, tables, bytes, cache hits, write amplification, stalls.

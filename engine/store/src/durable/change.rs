@@ -110,10 +110,13 @@ impl Durable {
 
     pub(crate) fn delete_many(&self, keys: &[&[u8]]) -> Result<usize> {
         let _locks = self.locks.lock_several(keys.iter().copied());
+        let mut named = keys.to_vec();
+        named.sort_unstable();
+        named.dedup();
         let mut there = Vec::new();
-        for key in keys {
-            if !there.contains(key) && self.look_up_end(key)?.is_some() {
-                there.push(*key);
+        for key in named {
+            if self.look_up_end(key)?.is_some() {
+                there.push(key);
             }
         }
         self.write_batch(|batch| there.iter().for_each(|key| batch.delete(key)))?;

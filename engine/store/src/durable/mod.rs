@@ -5,6 +5,7 @@ mod change;
 mod keys;
 mod options;
 mod read;
+mod repair;
 mod scan;
 mod snapshot;
 mod stats;
@@ -23,7 +24,8 @@ use std::sync::atomic::AtomicU64;
 
 pub(crate) use options::DurableOptions;
 pub use options::{Compression, Profile, SyncMode};
-pub use snapshot::{Direction, Range, Snapshot};
+pub use repair::LaidAside;
+pub use snapshot::{Direction, Entry, Range, Snapshot};
 pub use stats::{LevelStats, StorageStats};
 pub use write::Batch;
 

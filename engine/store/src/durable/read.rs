@@ -34,15 +34,22 @@ impl Durable {
         keys.iter().map(|key| self.counted(snapshot.get(key, |live| live.value.to_vec())?)).collect()
     }
 
+    /// One value after the other, so that no more than one of them is in memory unless `f` keeps it.
     pub(crate) fn fetch_many<R>(
         &self,
         keys: &[&[u8]],
         f: impl FnOnce(&mut dyn Iterator<Item = Option<Fetched<'_>>>) -> R,
     ) -> Result<R> {
-        let values = self.multi_get(keys)?;
-        let mut fetched =
-            values.into_iter().map(|value| value.map(|bytes| Fetched::Value(Value::copied(bytes))));
-        Ok(f(&mut fetched))
+        let snapshot = self.tree.snapshot();
+        let mut failure = None;
+        let mut values = keys.iter().map_while(|key| {
+            let found = snapshot.get(key, |live| live.value.to_vec()).and_then(|found| self.counted(found));
+            let found = found.map_err(|error| failure = Some(error)).ok()?;
+            Some(found.map(|bytes| Fetched::Value(Value::copied(bytes))))
+        });
+        let done = f(&mut values);
+        drop(values);
+        failure.map_or(Ok(done), Err)
     }
 
     pub(crate) fn count_many(&self, keys: &[&[u8]]) -> Result<usize> {

@@ -31,6 +31,18 @@ pub struct Range {
     is_over: bool,
 }
 
+/// A key, its value, and when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry<'a> {
+    /// The key.
+    pub key: &'a [u8],
+    /// Its value.
+    pub value: &'a [u8],
+    /// When it ends, in milliseconds since the Unix epoch; `None`: it stays.
+    pub expires_at_ms: Option<u64>,
+}
+
 impl Durable {
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot { tree: self.tree.snapshot() }
@@ -136,6 +148,18 @@ impl Range {
         }
         self.is_over = self.walk.pair().is_none_or(|(key, _)| !self.is_within(key));
         Ok(if self.is_over { None } else { self.walk.pair() })
+    }
+
+    /// As [`next_pair`](Self::next_pair), with the end of the key's time.
+    ///
+    /// # Errors
+    /// As [`next_pair`](Self::next_pair).
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
+        if self.next_pair()?.is_none() {
+            return Ok(None);
+        }
+        let expires_at_ms = self.walk.until_ms();
+        Ok(self.walk.pair().map(|(key, value)| Entry { key, value, expires_at_ms }))
     }
 
     fn go(&mut self) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What does a durable database hold on disk and in memory, and what has it done?
 
 use super::Durable;
+use crate::error::Error;
 use crate::memory::Policy;
 use crate::stats::Stats;
 use std::sync::atomic::Ordering;
@@ -48,6 +49,8 @@ pub struct StorageStats {
     pub stalls: u64,
     /// How long in all.
     pub stalled: Duration,
+    /// Why no writes are taken any more; `None` where all is well. The database has to be opened again.
+    pub failure: Option<Error>,
 }
 
 impl StorageStats {
@@ -80,6 +83,7 @@ impl Durable {
             merged_bytes: stats.merged,
             stalls: stats.stalls,
             stalled: Duration::from_micros(stats.stalled_us),
+            failure: self.tree.failure(),
         }
     }
 

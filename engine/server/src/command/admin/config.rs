@@ -163,12 +163,26 @@ pub(crate) fn set(context: &mut Context<'_>, mut pairs: Arguments<'_>) -> Result
         let check = parameter.set.ok_or_else(|| failed(parameter.name, "can't set immutable config"))?;
         let value =
             std::str::from_utf8(value).map_err(|_| failed(parameter.name, "argument must be UTF-8"))?;
-        changes.push((parameter.name, check(value).map_err(|reason| failed(parameter.name, &reason))?));
+        let change = check(value).and_then(|change| possible(context.shared, change));
+        changes.push((parameter.name, change.map_err(|reason| failed(parameter.name, &reason))?));
     }
     for (name, change) in changes {
         apply(context.shared, change).map_err(|reason| failed(name, &reason))?;
     }
     context.ok()
+}
+
+/// Refuses what a durable store does not do: it keeps every key.
+fn possible(shared: &Shared, change: Change) -> Result<Change, String> {
+    if !shared.database.is_durable() {
+        return Ok(change);
+    }
+    match change {
+        Change::Policy(Policy::NoEviction) => Ok(Change::Nothing),
+        Change::Policy(_) => Err("only 'noeviction' is possible: a durable store keeps every key".to_owned()),
+        Change::Samples(_) => Err("a durable store chooses no key to be evicted".to_owned()),
+        change => Ok(change),
+    }
 }
 
 fn apply(shared: &Shared, change: Change) -> Result<(), String> {
@@ -225,7 +239,9 @@ fn only(text: &str, value: &str) -> Result<Change, String> {
     if text == value {
         return Ok(Change::Nothing);
     }
-    Err(format!("only '{value}' is possible: this version keeps everything in memory"))
+    Err(format!(
+        "only '{value}' is possible: whether keys are kept is settled by --data when the server starts"
+    ))
 }
 
 /// The cap as Redis writes it: 0 when there is none.

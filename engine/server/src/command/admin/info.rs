@@ -6,6 +6,7 @@ use std::path::Path;
 use plumbkv::Lifetime;
 
 use super::config::show_cap;
+use super::storage;
 use crate::command::args::{Arguments, is};
 use crate::reactor::TICK;
 use crate::shared::Shared;
@@ -13,11 +14,12 @@ use crate::{allocator, limits, process};
 
 type Section = fn(&Shared, &mut String);
 
-const SECTIONS: [(&str, Section); 11] = [
+const SECTIONS: [(&str, Section); 12] = [
     ("Server", server),
     ("Clients", clients),
     ("Memory", memory),
     ("Persistence", persistence),
+    ("Storage", storage::section),
     ("Stats", stats),
     ("Replication", replication),
     ("CPU", cpu),
@@ -51,7 +53,7 @@ pub(crate) fn compose(shared: &Shared, wanted: Arguments<'_>) -> String {
     text
 }
 
-fn line(text: &mut String, content: fmt::Arguments<'_>) {
+pub(super) fn line(text: &mut String, content: fmt::Arguments<'_>) {
     // Writing to a String cannot fail.
     let _ = text.write_fmt(content);
     text.push_str("\r\n");
@@ -59,9 +61,10 @@ fn line(text: &mut String, content: fmt::Arguments<'_>) {
 
 macro_rules! field {
     ($text:expr, $name:literal, $value:expr) => {
-        line($text, format_args!(concat!($name, ":{}"), $value))
+        $crate::command::admin::info::line($text, format_args!(concat!($name, ":{}"), $value))
     };
 }
+pub(super) use field;
 
 fn server(shared: &Shared, text: &mut String) {
     let facts = &shared.facts;
@@ -129,7 +132,7 @@ fn memory(shared: &Shared, text: &mut String) {
 }
 
 fn persistence(_: &Shared, text: &mut String) {
-    // Nothing is loaded and nothing is saved.
+    // Redis's two ways of saving; the store's own is below # Storage. A server that answers has loaded everything.
     field!(text, "loading", 0);
     field!(text, "rdb_bgsave_in_progress", 0);
     field!(text, "aof_enabled", 0);
@@ -191,7 +194,11 @@ fn cluster(_: &Shared, text: &mut String) {
 
 fn keyspace(shared: &Shared, text: &mut String) {
     let stats = shared.database.stats();
-    if stats.keys > 0 {
+    if stats.keys > 0 && shared.database.is_durable() {
+        // Versions of keys, as DBSIZE counts; which of them have an expiry nobody knows without a walk.
+        line(text, format_args!("db0:keys={}", stats.keys));
+        field!(text, "keys_are_an_estimate", 1);
+    } else if stats.keys > 0 {
         let (keys, expires) = (stats.keys, stats.keys_with_expiry);
         let ttl_ms = if expires > 0 { mean_ttl_ms(shared) } else { 0 };
         line(text, format_args!("db0:keys={keys},expires={expires},avg_ttl={ttl_ms}"));

@@ -3,6 +3,7 @@
 mod catalogue;
 mod config;
 mod info;
+mod storage;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -83,6 +84,7 @@ impl<'a> Command<'a> {
                 Ok(())
             }
             Self::DbSize => {
+                // Of a durable store an upper bound: versions of keys.
                 let keys = database.len();
                 context.integer(keys as i64)
             }

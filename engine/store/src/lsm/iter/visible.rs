@@ -44,12 +44,14 @@ pub(crate) struct Visible {
     /// The key that was decided last.
     key: Vec<u8>,
     value: Vec<u8>,
+    /// When the pair that is shown ends.
+    until_ms: Option<u64>,
 }
 
 impl Visible {
     /// What is seen at a sequence number and a time.
     pub(crate) fn new(merge: Merge, at: Sequence, now_ms: u64) -> Self {
-        Self { merge, at, now_ms, shown: Shown::Nowhere, key: Vec::new(), value: Vec::new() }
+        Self { merge, at, now_ms, shown: Shown::Nowhere, key: Vec::new(), value: Vec::new(), until_ms: None }
     }
 
     /// Key and value at the place.
@@ -60,6 +62,11 @@ impl Visible {
             Shown::InMerge(begin) => self.merge.record().map(|record| (record.key, &record.value[begin..])),
             Shown::Copied => Some((&self.key, &self.value)),
         }
+    }
+
+    /// When that pair ends, in milliseconds since the Unix epoch.
+    pub(crate) fn until_ms(&self) -> Option<u64> {
+        self.until_ms
     }
 
     /// Goes to the first key at or after this one.
@@ -118,6 +125,7 @@ impl Visible {
                 self.key.extend_from_slice(key);
                 if let Some(live) = live(stamp, value, || self.now_ms) {
                     self.shown = Shown::InMerge(value.len() - live.value.len());
+                    self.until_ms = live.until_ms;
                     return Ok(());
                 }
             }
@@ -139,6 +147,7 @@ impl Visible {
                 if stamp.sequence() <= self.at {
                     let live = live(stamp, value, || self.now_ms);
                     lives = live.is_some();
+                    self.until_ms = live.and_then(|live| live.until_ms);
                     self.value.clear();
                     self.value.extend_from_slice(live.map_or(b"", |live| live.value));
                 }

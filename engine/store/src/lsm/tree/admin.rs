@@ -6,8 +6,8 @@ use super::{Inner, Tree};
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{debt_bytes, table_path};
 use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
-use crate::lsm::record::is_before;
-use crate::lsm::table::TableCursor;
+use crate::lsm::record::{Stamp, is_before};
+use crate::lsm::table::{Table, TableCursor};
 use crate::lsm::vfs::sync_name;
 use crate::lsm::wal::LogWriter;
 use std::path::Path;
@@ -152,31 +152,8 @@ impl Tree {
         let view = self.inner.view.load_full();
         let mut versions = 0;
         for (_, table) in view.version.tables() {
-            let mut cursor = TableCursor::new(Arc::clone(&table.table));
             let path = table_path(&self.inner.directory, table.facts.number);
-            let mut last: Option<(Vec<u8>, crate::lsm::record::Stamp)> = None;
-            let mut found = 0;
-            cursor.first()?;
-            while let Some(record) = cursor.record() {
-                if let Some((key, stamp)) = &last
-                    && !is_before(key, *stamp, record.key, record.stamp)
-                {
-                    return Err(Error::corrupt(&path, 0, "the keys are out of order"));
-                }
-                let (key, stamp) = last.get_or_insert_with(|| (Vec::new(), record.stamp));
-                key.clear();
-                key.extend_from_slice(record.key);
-                *stamp = record.stamp;
-                found += 1;
-                cursor.next()?;
-            }
-            if found != table.facts.versions || found != table.table.versions() {
-                return Err(Error::corrupt(
-                    &path,
-                    0,
-                    "there are fewer or more versions than the manifest says",
-                ));
-            }
+            let found = verify_table(&path, &table.table, &table.facts)?;
             versions += found;
             progress(versions);
         }
@@ -185,6 +162,11 @@ impl Tree {
 
     pub(crate) fn stats(&self) -> TreeStats {
         self.inner.stats()
+    }
+
+    /// Why the tree takes no more writes, if it does not.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.inner.look().err()
     }
 }
 
@@ -224,4 +206,29 @@ impl Inner {
 /// Bytes of memory that the indexes and filters of open tables take.
 pub(super) fn index_bytes(version: &Version) -> u64 {
     version.tables().map(|(_, table)| table.table.resident_bytes() as u64).sum()
+}
+
+/// Reads every block of a table, and looks whether they are whole and in order. Versions read.
+pub(super) fn verify_table(path: &Path, table: &Arc<Table>, facts: &TableFacts) -> Result<u64> {
+    let mut cursor = TableCursor::new(Arc::clone(table));
+    let mut last: Option<(Vec<u8>, Stamp)> = None;
+    let mut found = 0;
+    cursor.first()?;
+    while let Some(record) = cursor.record() {
+        if let Some((key, stamp)) = &last
+            && !is_before(key, *stamp, record.key, record.stamp)
+        {
+            return Err(Error::corrupt(path, 0, "the keys are out of order"));
+        }
+        let (key, stamp) = last.get_or_insert_with(|| (Vec::new(), record.stamp));
+        key.clear();
+        key.extend_from_slice(record.key);
+        *stamp = record.stamp;
+        found += 1;
+        cursor.next()?;
+    }
+    if found != facts.versions || found != table.versions() {
+        return Err(Error::corrupt(path, 0, "there are fewer or more versions than the manifest says"));
+    }
+    Ok(found)
 }

@@ -14,6 +14,9 @@ mod open;
 mod options;
 #[cfg(test)]
 mod power_test;
+mod repair;
+#[cfg(test)]
+mod repair_test;
 #[cfg(test)]
 mod script_test;
 mod sync;
@@ -42,6 +45,7 @@ use std::thread::JoinHandle;
 use view::View;
 
 pub(crate) use options::{SyncMode, TreeOptions};
+pub(crate) use repair::repair;
 
 /// A store in a directory.
 pub(crate) struct Tree {

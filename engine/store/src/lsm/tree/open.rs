@@ -69,7 +69,8 @@ impl Tree {
     }
 }
 
-fn lock(vfs: &dyn Vfs, directory: &Path) -> Result<Box<dyn Locked>> {
+/// Takes a directory for this process alone.
+pub(super) fn lock(vfs: &dyn Vfs, directory: &Path) -> Result<Box<dyn Locked>> {
     let path = directory.join("LOCK");
     vfs.lock(&path).map_err(|error| match error.kind() {
         std::io::ErrorKind::WouldBlock => Error::InUse { path: directory.display().to_string() },
@@ -250,16 +251,16 @@ impl Tree {
 }
 
 /// All edits of a manifest in one.
-struct Merged {
-    facts: BTreeMap<(usize, u64), TableFacts>,
-    first_log: u64,
+pub(super) struct Merged {
+    pub(super) facts: BTreeMap<(usize, u64), TableFacts>,
+    pub(super) first_log: u64,
     next_file: u64,
-    last_sequence: Sequence,
+    pub(super) last_sequence: Sequence,
     closed: Sequence,
 }
 
 impl Merged {
-    fn of(recovered: &Recovered) -> std::result::Result<Self, &'static str> {
+    pub(super) fn of(recovered: &Recovered) -> std::result::Result<Self, &'static str> {
         let mut merged =
             Self { facts: BTreeMap::new(), first_log: 0, next_file: 1, last_sequence: 0, closed: 0 };
         for edit in &recovered.edits {

@@ -1,18 +1,21 @@
 //! What was the server asked to do? Flags over environment over file, one name for each setting in all three.
 
+mod file;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plumbkv::Policy;
+use plumbkv::{Policy, Profile, SyncMode};
 
 use crate::client_limits::{Limit, Values};
 use crate::http::Http;
 use crate::listener::parse_address;
 use crate::log::{Format, Level};
 use crate::reactor::Io;
+use crate::storage::{self, Storage};
 use crate::units::parse_bytes;
 
 /// One setting: `name` is the flag, the key in the file and, in capitals behind `PLUMBKV_`, the variable.
@@ -37,8 +40,12 @@ macro_rules! settings {
 settings! {
     "listen" "HOST:PORT" true "TCP address to serve RESP on; port 0 takes a free one. May be given several times [default: 127.0.0.1:6379]";
     "unix-socket" "PATH" false "Unix socket to serve RESP on, besides the TCP addresses";
-    "memory-limit" "BYTES" false "Hard cap on keys, values, tables and clients' buffers: 2097152, 2mib, 64mb, 1gb; 0 for none [default: 80 % of the cgroup's limit or of memory]";
-    "maxmemory-policy" "POLICY" false "What goes when the cap is reached: allkeys-lru, -lfu, -s3fifo or -random, volatile-lru, -lfu, -random or -ttl, or noeviction [default: allkeys-lru]";
+    "data" "DIR" false "Directory to keep keys in: what is acknowledged survives the end of the server. One server at a time has it [default: none, keys are in memory alone]";
+    "sync" "always|never|DURATION" false "With --data, when writes are synced to the disk: before the reply, when the system gets round to it, or every 1s, 200ms, 1m [default: 1s]";
+    "profile" "PROFILE" false "With --data, what the store is made for: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB) [default: default]";
+    "memory-budget" "BYTES" false "With --data, memory for the store's own tables and cache, 1 MiB at least; a value may take a quarter of it [default: as the profile says]";
+    "memory-limit" "BYTES" false "Hard cap on keys, values, tables and clients' buffers: 2097152, 2mib, 64mb, 1gb; 0 for none. With --data on clients' buffers alone [default: 80 % of the cgroup's limit or of memory]";
+    "maxmemory-policy" "POLICY" false "What goes when the cap is reached: allkeys-lru, -lfu, -s3fifo or -random, volatile-lru, -lfu, -random or -ttl, or noeviction; with --data nothing goes [default: allkeys-lru]";
     "maxmemory-samples" "COUNT" false "Keys an eviction chooses among, 1 to 64: more is nearer to true LRU and slower [default: 5]";
     "password" "PASSWORD" false "Password clients must give by AUTH; other users see flags, so prefer PLUMBKV_PASSWORD or the file";
     "protected-mode" "yes|no" false "Without a password, refuse clients from beyond this host [default: yes]";
@@ -63,6 +70,8 @@ settings! {
 pub(crate) struct Config {
     pub(crate) listen: Vec<SocketAddr>,
     pub(crate) unix_socket: Option<PathBuf>,
+    /// `None`: keys are in memory alone.
+    pub(crate) storage: Option<Storage>,
     /// `None`: choose by cgroup and machine. `u64::MAX`: no cap.
     pub(crate) memory_limit: Option<u64>,
     pub(crate) policy: Policy,
@@ -142,7 +151,7 @@ pub(crate) fn load(
         layers.add(setting, values.unwrap_or_default(), Origin::Environment(setting.name));
     }
     if let Some(path) = file {
-        for (name, values) in read_file(path)? {
+        for (name, values) in file::read(path)? {
             if let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) {
                 layers.add(setting, values, Origin::File(path.to_owned(), name));
             }
@@ -183,6 +192,26 @@ impl Layers {
         Ok(values)
     }
 
+    fn storage(&self) -> Result<Option<Storage>, ConfigError> {
+        let directory = self.one("data", None, |value| storage::directory(value).map(Some))?;
+        let Some(directory) = directory else {
+            let idle = ["sync", "profile", "memory-budget"].iter().find_map(|name| self.0.get(name));
+            return match idle {
+                None => Ok(None),
+                Some((_, origin)) => Err(ConfigError::Value {
+                    origin: origin.clone(),
+                    reason: "is of use only with --data DIR: without it keys are in memory alone".to_owned(),
+                }),
+            };
+        };
+        Ok(Some(Storage {
+            directory,
+            sync: self.one("sync", SyncMode::default(), storage::sync_mode)?,
+            profile: self.one("profile", Profile::default(), storage::profile)?,
+            budget: self.one("memory-budget", None, |value| storage::budget(value).map(Some))?,
+        }))
+    }
+
     fn check(&self, file: Option<&Path>) -> Result<Config, ConfigError> {
         let listen = match self.0.get("listen") {
             Some((values, origin)) => values
@@ -196,6 +225,7 @@ impl Layers {
         Ok(Config {
             listen,
             unix_socket: self.one("unix-socket", None, |value| Ok(Some(PathBuf::from(value))))?,
+            storage: self.storage()?,
             memory_limit: self.one("memory-limit", None, memory_limit)?,
             policy: self.one("maxmemory-policy", Policy::AllkeysLru, |value| {
                 value.parse().map_err(|error| format!("{error}"))
@@ -247,48 +277,6 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
 fn whole(text: &str, low: u64, high: u64) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| (low..=high).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a whole number between {low} and {high}"))
-}
-
-/// The settings a TOML file gives, each as its values in text.
-fn read_file(path: &Path) -> Result<Vec<(&'static str, Vec<String>)>, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
-        path: path.to_owned(),
-        reason: error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase(),
-    })?;
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| ConfigError::Malformed {
-        path: path.to_owned(),
-        line: error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count()),
-        reason: error.message().replace('\n', ", "),
-    })?;
-    let mut found = Vec::new();
-    for (key, value) in &table {
-        let setting = SETTINGS.iter().find(|setting| setting.name == key).ok_or_else(|| {
-            ConfigError::UnknownKey { path: path.to_owned(), key: key.clone(), nearest: nearest(key) }
-        })?;
-        let values = match value {
-            toml::Value::Array(items) if setting.repeatable => items.iter().map(scalar).collect(),
-            single => scalar(single).map(|text| vec![text]),
-        };
-        let origin = Origin::File(path.to_owned(), setting.name);
-        let values = values
-            .ok_or_else(|| ConfigError::Value { origin, reason: format!("expected {}", setting.value) })?;
-        found.push((setting.name, values));
-    }
-    Ok(found)
-}
-
-fn scalar(value: &toml::Value) -> Option<String> {
-    match value {
-        toml::Value::String(text) => Some(text.clone()),
-        toml::Value::Integer(number) => Some(number.to_string()),
-        toml::Value::Boolean(on) => Some(if *on { "yes" } else { "no" }.to_owned()),
-        _ => None,
-    }
-}
-
-fn nearest(key: &str) -> &'static str {
-    let distance = |setting: &&Setting| strsim::damerau_levenshtein(setting.name, key);
-    SETTINGS.iter().min_by_key(distance).map_or("listen", |setting| setting.name)
 }
 
 #[cfg(test)]

@@ -1,0 +1,68 @@
+//! How are merges brought forward that would come with further writes? Tables are merged until no level holds more than it may.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::output::{Format, write_figures};
+use super::progress::Progress;
+use super::store::Store;
+
+/// Merge tables until no level holds more than it may.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+What was overwritten, deleted or is over leaves the disk when its tables are merged. A server merges by itself as \
+it writes: this is for a store that is to be copied, or not to be written for long. While tables are merged they are on \
+the disk twice.
+
+Example:
+  plumbkv compact --data /var/lib/plumbkv
+
+Exit codes: 0 fine, 1 error, 64 usage.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    store: Store,
+    /// Figures for people, or a JSON object.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Show no progress.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What has become of the store.
+#[derive(Debug, Serialize)]
+struct Report {
+    tables_before: usize,
+    tables_after: usize,
+    before_bytes: u64,
+    after_bytes: u64,
+    /// Bytes that were written to tables for it.
+    written_bytes: u64,
+    elapsed_seconds: f64,
+}
+
+pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    let database = args.store.open()?;
+    let before = database.storage_stats()?;
+    let progress = Progress::wait("merging", args.quiet);
+    database.compact()?;
+    drop(progress);
+    let after = database.storage_stats()?;
+    database.close().context("cannot close the store")?;
+    let tables = |stats: &plumbkv::StorageStats| stats.levels.iter().map(|level| level.tables).sum();
+    let bytes = |stats: &plumbkv::StorageStats| stats.levels.iter().map(|level| level.bytes).sum();
+    let report = Report {
+        tables_before: tables(&before),
+        tables_after: tables(&after),
+        before_bytes: bytes(&before),
+        after_bytes: bytes(&after),
+        written_bytes: after.flushed_bytes + after.merged_bytes,
+        elapsed_seconds: started.elapsed().as_secs_f64(),
+    };
+    write_figures(args.format, &report)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,112 @@
+//! What does one key hold, and how is it given a value? `plumbkv get` and `plumbkv set`, without a server.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use plumbkv::{Clock as _, Expiry, Lifetime, SetOptions, SystemClock};
+
+use super::encoding::Encoding;
+use super::output::{Format, write_entry};
+use super::store::Store;
+
+/// Print the value of a key.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumbkv get --data /var/lib/plumbkv greeting
+  plumbkv get --data /var/lib/plumbkv --encoding hex 00ff | xxd -r -p > value
+
+Exit codes: 0 fine; 1 no such key, or an error; 64 usage.")]
+pub(super) struct GetArgs {
+    #[command(flatten)]
+    store: Store,
+    /// How the key is given and the value printed; text is printed as it is, whatever bytes it has.
+    #[arg(long, value_enum, default_value_t)]
+    encoding: Encoding,
+    /// The value alone, or a JSON object with its key and its end.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// The key.
+    key: OsString,
+}
+
+/// Give a key a value.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The value is on the disk when the command ends well.
+
+Examples:
+  plumbkv set --data /var/lib/plumbkv greeting hello
+  plumbkv set --data /var/lib/plumbkv session 1f3a --expires-in 3600
+  plumbkv set --data /var/lib/plumbkv picture < picture.png
+
+Exit codes: 0 fine, 1 error, 64 usage.")]
+pub(super) struct SetArgs {
+    #[command(flatten)]
+    store: Store,
+    /// How key and value are given.
+    #[arg(long, value_enum, default_value_t)]
+    encoding: Encoding,
+    /// End of the key, so many seconds from now.
+    #[arg(long, value_name = "SECONDS")]
+    expires_in: Option<u64>,
+    /// Make the store where there is none.
+    #[arg(long)]
+    create: bool,
+    /// The key.
+    key: OsString,
+    /// The value; without one, all of standard input as it is.
+    #[arg(allow_hyphen_values = true)]
+    value: Option<OsString>,
+}
+
+pub(super) fn get(args: &GetArgs) -> anyhow::Result<ExitCode> {
+    let key = decode(args.encoding, &args.key, "the key")?;
+    let database = args.store.open()?;
+    let Some(value) = database.get(&key)? else {
+        database.close().context("cannot close the store")?;
+        anyhow::bail!("there is no key `{}`", args.encoding.show(&key));
+    };
+    let expires_at_ms = match database.expiry(&key)? {
+        Lifetime::Until(unix_ms) => Some(unix_ms),
+        Lifetime::Forever | Lifetime::Missing => None,
+    };
+    database.close().context("cannot close the store")?;
+    let mut out = io::stdout().lock();
+    match (args.format, args.encoding) {
+        (Format::Json, encoding) => write_entry(&mut out, encoding, &key, &value, expires_at_ms)?,
+        (Format::Human, Encoding::Text) => out.write_all(&[&value[..], b"\n"].concat())?,
+        (Format::Human, encoding) => writeln!(out, "{}", encoding.encode(&value).1)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn set(args: &SetArgs) -> anyhow::Result<ExitCode> {
+    let key = decode(args.encoding, &args.key, "the key")?;
+    let value = match &args.value {
+        Some(value) => decode(args.encoding, value, "the value")?,
+        None => {
+            let mut bytes = Vec::new();
+            io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+            bytes
+        }
+    };
+    let expiry = match args.expires_in {
+        None => Expiry::Clear,
+        Some(seconds) => {
+            let end = seconds.checked_mul(1000).and_then(|ms| ms.checked_add(SystemClock.now_ms()));
+            Expiry::At(end.context("--expires-in is too far away")?)
+        }
+    };
+    let database = if args.create { args.store.open_or_create() } else { args.store.open() }?;
+    database.set_with(&key, &value, SetOptions::new().expiry(expiry))?;
+    database.close().context("cannot close the store")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn decode(encoding: Encoding, text: &OsString, what: &str) -> anyhow::Result<Vec<u8>> {
+    encoding.decode(text.as_bytes()).with_context(|| what.to_owned())
+}

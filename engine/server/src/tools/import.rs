@@ -1,0 +1,169 @@
+//! How does everything come into a store? From lines of JSON as `plumbkv export` writes them, a megabyte of them at a time.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use plumbkv::{Batch, Clock as _, Database, MAX_KEY_BYTES, SystemClock};
+use serde::{Deserialize, Serialize};
+
+use super::encoding::Encoding;
+use super::output::{Format, write_figures};
+use super::progress::Progress;
+use super::store::Store;
+
+/// Read entries from standard input, as lines of JSON.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}, the last one optional; a line may say its \"encoding\": text, hex or \
+base64. Keys that are there already get the new value and its end; where that is over already, the key goes. A line \
+that cannot be used ends the import: what stands before it is stored, and the message says which line it is. All \
+of it is on the disk when the command ends well.
+
+Examples:
+  plumbkv import --data /var/lib/plumbkv < entries.ndjson
+  plumbkv export --data old | plumbkv import --data new --create
+
+Exit codes: 0 fine, 1 error, 64 usage.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    store: Store,
+    /// How keys and values are written on lines that do not say it.
+    #[arg(long, value_enum, default_value_t)]
+    encoding: Encoding,
+    /// Make the store where there is none.
+    #[arg(long)]
+    create: bool,
+    /// Figures for people, or a JSON object.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Show no progress.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// One line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    #[serde(borrow)]
+    key: Cow<'a, str>,
+    #[serde(borrow)]
+    value: Cow<'a, str>,
+    expires_at_ms: Option<u64>,
+    encoding: Option<Encoding>,
+}
+
+/// What was read.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    imported: u64,
+    /// Entries whose time was over already; their keys are removed.
+    over: u64,
+    /// Keys and values.
+    imported_bytes: u64,
+    elapsed_seconds: f64,
+}
+
+/// Bytes of keys and values that are written in one batch.
+const BATCH_BYTES: usize = 1 << 20;
+
+pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    let database = if args.create { args.store.open_or_create() } else { args.store.open() }?;
+    let mut report = Report::default();
+    let mut progress = Progress::begin("entries", None, args.quiet);
+    let read = import(&database, io::stdin().lock(), args.encoding, &mut report, &mut progress);
+    drop(progress);
+    let closed = database.close().context("cannot close the store");
+    read.with_context(|| format!("the import ended after {} entries", report.imported))?;
+    closed?;
+    report.elapsed_seconds = started.elapsed().as_secs_f64();
+    write_figures(args.format, &report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn import(
+    database: &Database,
+    mut input: impl BufRead,
+    encoding: Encoding,
+    report: &mut Report,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
+    let mut waiting = Waiting::default();
+    let mut line = Vec::new();
+    let mut number = 0u64;
+    let ended = loop {
+        line.clear();
+        number += 1;
+        match input.read_until(b'\n', &mut line) {
+            Ok(0) => break Ok(()),
+            Ok(_) => {}
+            Err(error) => break Err(error).context("cannot read standard input"),
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        if let Err(error) = waiting.take(&line, encoding, database, report) {
+            break Err(error.context(format!("line {number} of standard input")));
+        }
+        progress.at(report.imported);
+    };
+    // What stands before a line that cannot be used is stored.
+    waiting.write(database, report)?;
+    ended
+}
+
+/// Entries that are read and not written yet.
+#[derive(Default)]
+struct Waiting {
+    batch: Batch,
+    entries: u64,
+    bytes: usize,
+}
+
+impl Waiting {
+    fn take(
+        &mut self,
+        line: &[u8],
+        encoding: Encoding,
+        database: &Database,
+        report: &mut Report,
+    ) -> anyhow::Result<()> {
+        let line: Line<'_> = serde_json::from_slice(line)?;
+        let encoding = line.encoding.unwrap_or(encoding);
+        let key = encoding.decode(line.key.as_bytes()).context("`key`")?;
+        let value = encoding.decode(line.value.as_bytes()).context("`value`")?;
+        anyhow::ensure!(key.len() <= MAX_KEY_BYTES, "`key` has more than {MAX_KEY_BYTES} bytes");
+        if self.bytes > 0 && self.bytes + key.len() + value.len() > BATCH_BYTES {
+            // So one that is too long for the store is alone in its batch.
+            self.write(database, report)?;
+        }
+        match line.expires_at_ms {
+            Some(end) if end <= SystemClock.now_ms() => {
+                report.over += 1;
+                self.batch.delete(&key);
+                return Ok(());
+            }
+            Some(end) => self.batch.set_until(&key, &value, end),
+            None => self.batch.set(&key, &value),
+        };
+        self.entries += 1;
+        self.bytes += key.len() + value.len();
+        if self.bytes >= BATCH_BYTES {
+            self.write(database, report)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits; where that fails nothing waits any more.
+    fn write(&mut self, database: &Database, report: &mut Report) -> anyhow::Result<()> {
+        let Self { batch, entries, bytes } = std::mem::take(self);
+        database.write(&batch)?;
+        report.imported += entries;
+        report.imported_bytes += bytes as u64;
+        Ok(())
+    }
+}

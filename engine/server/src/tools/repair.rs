@@ -1,0 +1,71 @@
+//! How does a damaged store open again? Without its damaged files, which are laid aside.
+
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use plumbkv::Database;
+use serde::Serialize;
+
+use super::output::{Format, write_figures};
+use super::progress::Progress;
+use super::store::{Store, damage};
+
+/// Lay damaged files aside, so that the store opens again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+All tables and logs are read. Those that are damaged are moved to DIR/damaged-SECONDS, named by the time, and nothing is \
+ever deleted. A key of a damaged table has the value that an older table says, or is gone; of a damaged log what stands \
+before the damage is kept. A store whose list of tables (CURRENT, MANIFEST-…) is damaged is left as it is.
+
+Copy the directory first if you can: a disk that has lost one block may lose others.
+
+Examples:
+  plumbkv check --data /var/lib/plumbkv
+  plumbkv repair --data /var/lib/plumbkv
+
+Exit codes: 0 whole now, 1 error, 64 usage.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    store: Store,
+    /// Figures for people, or a JSON object.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Show no progress.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What was done.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Where damaged files are now; `None` where there were none.
+    moved_to: Option<String>,
+    files_moved: usize,
+    /// Of damaged tables, an upper bound of the keys that have an older value now or none.
+    versions_lost: u64,
+    elapsed_seconds: f64,
+}
+
+pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    args.store.check_is_there()?;
+    let directory = args.store.directory();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let aside = directory.join(format!("damaged-{now}"));
+    let mut progress = Progress::begin("tables", None, args.quiet);
+    let laid = Database::repair(directory, &aside, |done, _| progress.at(done as u64))
+        .context("cannot repair the store")?;
+    drop(progress);
+    for file in &laid {
+        crate::log::line(format_args!("moved {}", damage(&file.reason)));
+    }
+    let report = Report {
+        moved_to: (!laid.is_empty()).then(|| aside.display().to_string()),
+        files_moved: laid.len(),
+        versions_lost: laid.iter().filter_map(|file| file.versions).sum(),
+        elapsed_seconds: started.elapsed().as_secs_f64(),
+    };
+    write_figures(args.format, &report)?;
+    Ok(ExitCode::SUCCESS)
+}

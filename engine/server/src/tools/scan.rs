@@ -1,0 +1,95 @@
+//! Which keys are there? In order, from one key to another, forward or backward, with their values or without.
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write as _};
+use std::ops::Bound;
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use plumbkv::{Direction, Range, Snapshot};
+
+use super::encoding::Encoding;
+use super::output::{Format, write_entry};
+use super::store::Store;
+
+/// List keys in their order.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Keys are ordered by their bytes. As text, bytes that are not printable ASCII are shown as \\xff, one key a line; \
+`--format json` gives key, value and end of each as a line of JSON.
+
+Examples:
+  plumbkv scan --data /var/lib/plumbkv --prefix user: --limit 10
+  plumbkv scan --data /var/lib/plumbkv --from 2026-01 --to 2026-02 --values
+  plumbkv scan --data /var/lib/plumbkv --reverse --limit 1       the last key
+
+Exit codes: 0 fine, 1 error, 64 usage.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    store: Store,
+    /// Keys that begin with this.
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["from", "to"])]
+    prefix: Option<OsString>,
+    /// From this key on, itself included.
+    #[arg(long, value_name = "KEY")]
+    from: Option<OsString>,
+    /// Up to this key, itself left out.
+    #[arg(long, value_name = "KEY")]
+    to: Option<OsString>,
+    /// From the last to the first.
+    #[arg(long)]
+    reverse: bool,
+    /// So many of them at most.
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
+    /// Show values too, behind a tab.
+    #[arg(long)]
+    values: bool,
+    /// How keys are given and shown, and values shown.
+    #[arg(long, value_enum, default_value_t)]
+    encoding: Encoding,
+    /// Lines for people, or a JSON object each.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let database = args.store.open()?;
+    let mut range = range(args, &database.snapshot()?)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut left = args.limit.unwrap_or(u64::MAX);
+    while left > 0 {
+        let Some(entry) = range.next_entry()? else { break };
+        left -= 1;
+        match args.format {
+            Format::Json => {
+                write_entry(&mut out, args.encoding, entry.key, entry.value, entry.expires_at_ms)?;
+            }
+            Format::Human if args.values => {
+                let (key, value) = (args.encoding.show(entry.key), args.encoding.show(entry.value));
+                writeln!(out, "{key}\t{value}")?;
+            }
+            Format::Human => writeln!(out, "{}", args.encoding.show(entry.key))?,
+        }
+    }
+    out.flush()?;
+    drop(range);
+    database.close().context("cannot close the store")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn range(args: &Args, snapshot: &Snapshot) -> anyhow::Result<Range> {
+    let decode = |bound: &Option<OsString>, what: &str| {
+        let decoded = bound.as_ref().map(|bytes| args.encoding.decode(bytes.as_bytes()));
+        decoded.transpose().with_context(|| what.to_owned())
+    };
+    let direction = if args.reverse { Direction::Backward } else { Direction::Forward };
+    if let Some(prefix) = decode(&args.prefix, "--prefix")? {
+        return Ok(snapshot.prefix(&prefix, direction));
+    }
+    let (from, to) = (decode(&args.from, "--from")?, decode(&args.to, "--to")?);
+    let from = from.as_deref().map_or(Bound::Unbounded, Bound::Included);
+    let to = to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    Ok(snapshot.range((from, to), direction))
+}

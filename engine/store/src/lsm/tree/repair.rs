@@ -1,0 +1,172 @@
+//! How does a damaged store open again? Without what is damaged, which is laid aside: it gets a second name in another directory before it loses the first, so that
+//! nothing is ever gone.
+//!
+//! A table is damaged as a whole. Without it older tables say what its keys hold, or nobody does. Of a damaged log the records before the damage stay; what lies
+//! behind it, in later logs too, was written later than something that is lost, and what survives is a prefix.
+
+use super::admin::verify_table;
+use super::commit::log_path;
+use super::open::{Merged, lock};
+use crate::error::{Error, Result};
+use crate::lsm::compaction::table_path;
+use crate::lsm::manifest::{Edit, Manifest, TableFacts, manifest_number};
+use crate::lsm::table::Table;
+use crate::lsm::vfs::{Vfs, read_exact_at, write_all_at};
+use crate::lsm::wal::{Ended, read};
+use std::convert::Infallible;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file that is laid aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Aside {
+    pub(crate) path: PathBuf,
+    /// Versions of keys in it; of a log nobody knows.
+    pub(crate) versions: Option<u64>,
+    pub(crate) reason: Error,
+}
+
+/// What is damaged.
+#[derive(Default)]
+struct Damage {
+    aside: Vec<Aside>,
+    /// The log that is to be cut, where, and those behind it.
+    cut: Option<(PathBuf, u64)>,
+    later_logs: Vec<PathBuf>,
+}
+
+/// Looks over the store in a directory and lays aside what is damaged, in another directory of the same file system, which is made where that is needed. `progress`
+/// hears how many of how many tables were read. What was laid aside.
+pub(crate) fn repair(
+    vfs: Arc<dyn Vfs>,
+    directory: &Path,
+    aside: &Path,
+    mut progress: impl FnMut(usize, usize),
+) -> Result<Vec<Aside>> {
+    let _lock = lock(&*vfs, directory)?;
+    let current = directory.join("CURRENT");
+    let recovered = Manifest::recover(&*vfs, directory)?
+        .ok_or_else(|| Error::corrupt(&current, 0, "it is missing, and tables alone are no store"))?;
+    let Merged { facts, first_log, last_sequence, .. } =
+        Merged::of(&recovered).map_err(|reason| Error::corrupt(&current, 0, reason))?;
+    let mut damage = Damage::default();
+    let (mut kept, count) = (Vec::new(), facts.len());
+    for (done, ((level, number), facts)) in facts.into_iter().enumerate() {
+        let path = table_path(directory, number);
+        match look(&vfs, &path, &facts) {
+            Ok(()) => kept.push((level, facts)),
+            Err(reason) if is_damage(&reason) => {
+                damage.aside.push(Aside { path, versions: Some(facts.versions), reason });
+            }
+            Err(error) => return Err(error),
+        }
+        progress(done + 1, count);
+    }
+    let names = vfs.list(directory).map_err(|error| Error::io(directory, "list", &error))?;
+    damage.look_at_logs(&*vfs, directory, &names, first_log)?;
+    if damage.aside.is_empty() {
+        return Ok(Vec::new());
+    }
+    // What the manifest said is worth keeping, too.
+    let manifest = names.iter().find(|name| manifest_number(name) == Some(recovered.number));
+    damage.link(&*vfs, directory, aside, manifest.map(|name| directory.join(name)))?;
+    let number = names.iter().filter_map(|name| number_of(name)).max().unwrap_or(0) + 1;
+    let everything = Edit {
+        added: kept,
+        removed: Vec::new(),
+        first_log: Some(first_log),
+        next_file: Some(number + 1),
+        last_sequence: Some(last_sequence),
+        closed: None,
+    };
+    Manifest::create(&*vfs, directory, number, &everything)?;
+    damage.take_away(&*vfs, directory)?;
+    Ok(damage.aside)
+}
+
+fn look(vfs: &Arc<dyn Vfs>, path: &Path, facts: &TableFacts) -> Result<()> {
+    let table = Arc::new(Table::open(vfs, path, facts.number, None)?);
+    verify_table(path, &table, facts).map(drop)
+}
+
+/// Whether the file is to blame. What else the system refuses may go well another time.
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Corrupt { .. } | Error::Io { kind: ErrorKind::NotFound | ErrorKind::UnexpectedEof, .. }
+    )
+}
+
+/// The number in the name of a file of ours.
+fn number_of(name: &str) -> Option<u64> {
+    let stem = name.strip_suffix(".table").or_else(|| name.strip_suffix(".log"));
+    stem.and_then(|stem| stem.parse().ok()).or_else(|| manifest_number(name))
+}
+
+impl Damage {
+    fn look_at_logs(&mut self, vfs: &dyn Vfs, directory: &Path, names: &[String], first: u64) -> Result<()> {
+        let logs = names.iter().filter(|name| name.ends_with(".log")).filter_map(|name| number_of(name));
+        let mut logs: Vec<u64> = logs.filter(|number| *number >= first).collect();
+        logs.sort_unstable();
+        for number in logs {
+            let path = log_path(directory, number);
+            if let Some((damaged, at)) = &self.cut {
+                let reason = Error::corrupt(damaged, *at, "what lies behind it is later than what is lost");
+                self.aside.push(Aside { path: path.clone(), versions: None, reason });
+                self.later_logs.push(path);
+                continue;
+            }
+            let file = vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
+            let ended = read(&*file, number, |_| Ok::<(), Infallible>(()));
+            if let Ok(Ended::Damaged(at)) = ended.map_err(|error| Error::io(&path, "read", &error))? {
+                let reason = Error::corrupt(&path, at, "a record that had been synced is damaged");
+                self.aside.push(Aside { path: path.clone(), versions: None, reason });
+                self.cut = Some((path, at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives everything that is laid aside its second name.
+    fn link(&self, vfs: &dyn Vfs, directory: &Path, aside: &Path, manifest: Option<PathBuf>) -> Result<()> {
+        vfs.create_dir(aside).map_err(|error| Error::io(aside, "create", &error))?;
+        for from in self.aside.iter().map(|aside| &aside.path).chain(&manifest) {
+            let to = aside.join(from.file_name().unwrap_or_default());
+            match vfs.link(from, &to) {
+                // A table that is missing cannot be kept.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                done => done.map_err(|error| Error::io(&to, "link", &error))?,
+            }
+        }
+        for directory in [aside, directory] {
+            vfs.sync_dir(directory).map_err(|error| Error::io(directory, "sync", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the first names away, the last log first: until the damaged one is cut, the store does not open and nothing is taken for whole.
+    fn take_away(&self, vfs: &dyn Vfs, directory: &Path) -> Result<()> {
+        let tables = self.aside.iter().filter(|aside| aside.versions.is_some()).map(|aside| &aside.path);
+        for path in self.later_logs.iter().rev().chain(tables) {
+            match vfs.remove(path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                done => done.map_err(|error| Error::io(path, "remove", &error))?,
+            }
+        }
+        if let Some((path, at)) = &self.cut {
+            let new = directory.join("REPAIR.new");
+            // One of a repair that did not end.
+            let _ = vfs.remove(&new);
+            let step = |call, done: std::io::Result<()>| done.map_err(|error| Error::io(path, call, &error));
+            let mut bytes = vec![0; *at as usize];
+            let old = vfs.open(path).map_err(|error| Error::io(path, "open", &error))?;
+            step("read", read_exact_at(&*old, &mut bytes, 0))?;
+            let mut file = vfs.create(&new).map_err(|error| Error::io(&new, "create", &error))?;
+            step("copy", write_all_at(&mut *file, &bytes, 0))?;
+            step("sync the copy of", file.sync())?;
+            step("replace", vfs.rename(&new, path))?;
+        }
+        vfs.sync_dir(directory).map_err(|error| Error::io(directory, "sync", &error))
+    }
+}
