@@ -2,29 +2,37 @@
 // work on whatever results were built.
 import {existsSync, readFileSync, readdirSync} from 'node:fs';
 import path from 'node:path';
+import {byAge, chosenByScenario} from '../plugins/benchmarks/chosen';
 import type {PickerEntry} from '../plugins/benchmarks/routes';
 import type {Run, ScenarioRecord} from '../src/generated/records';
 import {BUILD_DIR} from './serve';
 
 export interface BuiltVersion extends PickerEntry {
+  /** The newest. */
   run: Run;
+  /** What the version's own pages show: of each scenario the record that was chosen. */
   scenarios: ScenarioRecord[];
+  /** Every run, by its id. */
+  runs: Map<string, Run>;
 }
 
 export function pickerEntries(build = BUILD_DIR): PickerEntry[] {
   return JSON.parse(readFileSync(path.join(build, 'results', 'versions.json'), 'utf8')) as PickerEntry[];
 }
 
-/** The newest run of each version × machine, as its raw files in the build tell. */
+/** The runs of each version × machine, as its raw files in the build tell. */
 export function builtVersions(build = BUILD_DIR): BuiltVersion[] {
   return pickerEntries(build).map((entry) => {
     const folder = path.join(build, 'results', entry.version, entry.machine);
     if (!existsSync(folder)) throw new Error(`no raw files of ${entry.version} on ${entry.machine} in the build`);
-    const runs = readdirSync(folder).map((id) => read<Run>(path.join(folder, id, 'run.json')));
-    const run = runs.sort((a, b) => a.started_at.localeCompare(b.started_at)).at(-1);
+    const loaded = readdirSync(folder).map((id) => {
+      const run = read<Run>(path.join(folder, id, 'run.json'));
+      return {run, scenarios: run.scenarios.map(({file}) => read<ScenarioRecord>(path.join(folder, id, file)))};
+    });
+    const run = byAge(loaded).at(-1)?.run;
     if (!run) throw new Error(`${folder} holds no run`);
-    const scenarios = run.scenarios.map(({file}) => read<ScenarioRecord>(path.join(folder, run.id, file)));
-    return {...entry, run, scenarios};
+    const scenarios = [...chosenByScenario(loaded)].flatMap(([key, {scenarios}]) => scenarios.filter(({scenario}) => scenario.key === key));
+    return {...entry, run, scenarios, runs: new Map(loaded.map(({run}) => [run.id, run]))};
   });
 }
 

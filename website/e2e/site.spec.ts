@@ -1,7 +1,7 @@
 // Can a reader get from the landing page to a figure, and is it the stored one? Works on whatever results were built.
 import AxeBuilder from '@axe-core/playwright';
 import {type Browser, expect, type Page, test} from '@playwright/test';
-import type {ScenarioRecord} from '../src/generated/records';
+import type {Run, ScenarioRecord} from '../src/generated/records';
 import {figure, scaleFor} from '../src/lib/format';
 import {partsOf} from '../src/lib/parts';
 import {pageScenario} from '../src/lib/record';
@@ -20,11 +20,13 @@ const versions = builtVersions();
 const newest = versions[0];
 
 /** The scenario of the newest run that the walk ends at. */
-function target(): {built: BuiltVersion; record: ScenarioRecord; href: string} {
+function target(): {built: BuiltVersion; run: Run; record: ScenarioRecord; href: string} {
   if (!newest) throw new Error('the built site holds no run');
   const record = newest.scenarios.find(({scenario}) => scenario.kind === 'wire') ?? newest.scenarios[0];
   if (!record) throw new Error('the newest run holds no scenario');
-  return {built: newest, record, href: `${newest.href}${record.scenario.key}/`};
+  const run = newest.runs.get(record.run_id);
+  if (!run) throw new Error(`${record.run_id} is not among the runs of ${newest.version}`);
+  return {built: newest, run, record, href: `${newest.href}${record.scenario.key}/`};
 }
 
 function pageKinds(): [string, string][] {
@@ -80,7 +82,7 @@ function expectedThroughput(record: ScenarioRecord, metric: string): {row: strin
   return stored && {row: ', native', value: figure(stored, scale).value};
 }
 
-async function checkFigures(page: Page, {run}: BuiltVersion, record: ScenarioRecord): Promise<void> {
+async function checkFigures(page: Page, run: Run, record: ScenarioRecord): Promise<void> {
   const {closed, absent} = partsOf(pageScenario(record), run);
   await expect(page.getByRole('heading', {level: 1})).toHaveText(record.scenario.title);
   const section = page.getByRole('region', {name: `${record.scenario.title}: figures by server and mode`});
@@ -123,7 +125,7 @@ test.describe('with results', () => {
   test.skip(newest === undefined, 'no run is stored: nothing to compare the pages with');
 
   test('a reader walks from the landing page to a scenario, and its figures are the stored ones', async ({page}) => {
-    const {built, record, href} = target();
+    const {built, run, record, href} = target();
     const said = complaints(page);
     await page.goto(url);
     await page.getByRole('main').getByRole('link', {name: 'Benchmarks'}).click();
@@ -132,7 +134,7 @@ test.describe('with results', () => {
     await expect(page).toHaveURL(url + built.href);
     await page.locator(`main a[href="${href}"]`).first().click();
     await expect(page).toHaveURL(url + href);
-    await checkFigures(page, built, record);
+    await checkFigures(page, run, record);
     await checkCharts(page, record);
     await expect(page.locator('main')).toContainText('Regime:');
     if (record.profile !== 'full') await expect(page.locator('main')).toContainText(`${record.profile} run:`);
@@ -149,11 +151,11 @@ test.describe('with results', () => {
   });
 
   test('the page of the run is linked and holds the same table', async ({page}) => {
-    const {built, record, href} = target();
+    const {built, run, record, href} = target();
     await page.goto(url + href);
     const before = await page.locator('main table').first().innerText();
     await page.getByRole('link', {name: 'the page of this run'}).click();
-    await expect(page).toHaveURL(`${url}${built.href}run/${built.run.id}/${record.scenario.key}/`);
+    await expect(page).toHaveURL(`${url}${built.href}run/${run.id}/${record.scenario.key}/`);
     expect(await page.locator('main table').first().innerText()).toBe(before);
   });
 
@@ -164,10 +166,10 @@ test.describe('with results', () => {
   });
 
   test('without scripts every page is whole', async ({browser}) => {
-    const {built, record, href} = target();
+    const {run, record, href} = target();
     await withoutScripts(browser, async (page) => {
       await page.goto(url + href);
-      await checkFigures(page, built, record);
+      await checkFigures(page, run, record);
       await checkCharts(page, record);
       await expect(page.getByRole('link', {name: 'All versions'})).toHaveAttribute('href', '/benchmarks/');
       await expect(page.getByLabel('Commands that make this run again')).not.toBeEmpty();

@@ -2,14 +2,16 @@
 import type {Profile} from '../../src/generated/records';
 import type {LoadedRun} from './load';
 
+type Records = Pick<LoadedRun, 'run' | 'scenarios'>;
+
 const LENGTH: Record<Profile, number> = {smoke: 0, quick: 1, full: 2};
 
 /**
  * The run of the longest profile, of those the newest: chosen by that alone, never by figures, as claims are judged.
  * Scenarios come in the order of the newest run that has them.
  */
-export function chosenByScenario(runs: LoadedRun[]): Map<string, LoadedRun> {
-  const chosen = new Map<string, LoadedRun>();
+export function chosenByScenario<L extends Records>(runs: L[]): Map<string, L> {
+  const chosen = new Map<string, L>();
   for (const loaded of byAge(runs).reverse()) {
     for (const {scenario} of loaded.scenarios) {
       const before = chosen.get(scenario.key);
@@ -20,6 +22,6 @@ export function chosenByScenario(runs: LoadedRun[]): Map<string, LoadedRun> {
 }
 
 /** Oldest first. */
-export function byAge(runs: LoadedRun[]): LoadedRun[] {
+export function byAge<L extends Records>(runs: L[]): L[] {
   return [...runs].sort((a, b) => a.run.started_at.localeCompare(b.run.started_at) || a.run.id.localeCompare(b.run.id));
 }
