@@ -4,7 +4,6 @@
 //! say how many times an operation called the allocator, counted over ten thousand of them.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says so and ends")]
-// SAFETY: the allocator below adds a count to the system's and changes nothing else.
 #![allow(unsafe_code, reason = "a counting allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
