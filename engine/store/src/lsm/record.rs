@@ -78,19 +78,19 @@ pub(crate) fn is_before(key: &[u8], stamp: Stamp, other: &[u8], other_stamp: Sta
     }
 }
 
-/// The four bytes of a key behind what most keys begin with, as a number that never sorts otherwise than the keys do: what sorts before all that begin so
+/// The eight bytes of a key behind what most keys begin with, as a number that never sorts otherwise than the keys do: what sorts before all that begin so
 /// is 0, what sorts behind them the largest number, and a shorter key counts as filled up with zeros.
 #[inline]
-pub(crate) fn prefix(key: &[u8], common: &[u8]) -> u32 {
+pub(crate) fn prefix(key: &[u8], common: &[u8]) -> u64 {
     let Some(rest) = key.strip_prefix(common) else {
-        return if key < common { 0 } else { u32::MAX };
+        return if key < common { 0 } else { u64::MAX };
     };
-    match rest.first_chunk::<4>() {
-        Some(first) => u32::from_be_bytes(*first),
+    match rest.first_chunk::<8>() {
+        Some(first) => u64::from_be_bytes(*first),
         None => {
-            let mut first = [0; 4];
+            let mut first = [0; 8];
             first[..rest.len()].copy_from_slice(rest);
-            u32::from_be_bytes(first)
+            u64::from_be_bytes(first)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where do the nodes of a memtable lie? One after the other in one mapping of a fixed size, addressed by their distance from its beginning. Pages become
+//! Where do the versions and pages of a memtable lie? One after the other in one mapping of a fixed size, addressed by their distance from its beginning. Pages become
 //! resident when they are first written, and all of them go at once.
 //!
 //! One thread at a time takes memory ([`Arena::take`]); any number read what was published to them. Nothing is ever given back or moved, so a reference
@@ -8,7 +8,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Nodes begin at multiples of it.
+/// All begins at multiples of it.
 pub(super) const ALIGN: usize = 8;
 
 pub(super) struct Arena {
@@ -39,14 +39,9 @@ impl Arena {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes left.
-    pub(super) fn room(&self) -> usize {
-        self.capacity - self.used()
-    }
-
-    /// The offset of `len` bytes, zeroed, that nobody else has. Only one thread at a time may be in here. `None` where they are not left.
-    pub(super) fn take(&self, len: usize) -> Option<usize> {
-        let at = self.used();
+    /// The offset of `len` bytes, zeroed, that nobody else has, at a multiple of `align`, a power of two. Only one thread at a time may be in here. `None` where they are not left.
+    pub(super) fn take(&self, len: usize, align: usize) -> Option<usize> {
+        let at = self.used().checked_next_multiple_of(align)?;
         let end = at.checked_add(len)?.checked_next_multiple_of(ALIGN)?;
         if end > self.capacity {
             return None;

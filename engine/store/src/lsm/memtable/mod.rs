@@ -4,22 +4,23 @@
 //! while a write goes on sees it whole or not at all once the number is published.
 
 mod arena;
-mod list;
 #[cfg(test)]
 mod memtable_test;
 mod node;
+mod page;
+mod tree;
 
 use crate::lsm::record::{Record, Sequence, Stamp};
-use list::List;
-use node::Node;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(crate) use list::Inserter;
+use tree::{Place, Tree};
+
+pub(crate) use tree::Inserter;
 
 /// A sorted table of versions that only grows.
 pub(crate) struct Memtable {
-    list: List,
+    tree: Tree,
     versions: AtomicU64,
 }
 
@@ -28,23 +29,23 @@ impl Memtable {
     ///
     /// `common` is what most keys are expected to begin with. Any key may be inserted; the better the guess, the fewer keys a search has to look at.
     pub(crate) fn new(capacity: usize, common: &[u8]) -> Option<(Self, Inserter)> {
-        let (list, inserter) = List::new(capacity, common)?;
-        Some((Self { list, versions: AtomicU64::new(0) }, inserter))
+        let (tree, inserter) = Tree::new(capacity, common)?;
+        Some((Self { tree, versions: AtomicU64::new(0) }, inserter))
     }
 
     /// Bytes a version takes at most.
     pub(crate) fn bytes_of(key: usize, value: usize) -> usize {
-        Node::bytes(key, value)
+        Tree::bytes(key, value)
     }
 
     /// Whether a version of these lengths is sure to fit.
     pub(crate) fn fits(&self, key: usize, value: usize) -> bool {
-        self.list.fits(key, value)
+        self.tree.fits(key, value)
     }
 
     /// Adds a version; false where it does not fit. No two versions have one stamp.
     pub(crate) fn insert(&self, inserter: &mut Inserter, record: &Record) -> bool {
-        let fits = self.list.insert(inserter, record);
+        let fits = self.tree.insert(inserter, record);
         if fits {
             self.versions.fetch_add(1, Ordering::Relaxed);
         }
@@ -54,15 +55,15 @@ impl Memtable {
     /// The newest version of a key that a reader at this sequence number sees.
     #[inline]
     pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<Record<'_>> {
-        let node = self.list.at_or_after(key, Stamp::newest_at(at))?;
-        let record = self.list.record(node);
+        let place = self.tree.at_or_after(key, Stamp::newest_at(at))?;
+        let record = self.tree.record(place);
         (record.key == key).then_some(record)
     }
 
     /// What all keys begin with.
     pub(crate) fn common(&self) -> &[u8] {
-        let key = |node| self.list.record(node).key;
-        match (self.list.first().map(key), self.list.last().map(key)) {
+        let key = |place| self.tree.record(place).key;
+        match (self.tree.first().map(key), self.tree.last().map(key)) {
             (Some(first), Some(last)) => &first[..first.iter().zip(last).take_while(|(a, b)| a == b).count()],
             _ => &[],
         }
@@ -75,14 +76,14 @@ impl Memtable {
 
     /// Bytes in use.
     pub(crate) fn bytes(&self) -> usize {
-        self.list.used()
+        self.tree.used()
     }
 }
 
 /// A place in a memtable, or past its ends.
 pub(crate) struct MemtableCursor {
     table: Arc<Memtable>,
-    at: Option<Node>,
+    at: Option<Place>,
 }
 
 impl MemtableCursor {
@@ -93,33 +94,33 @@ impl MemtableCursor {
 
     /// The version at the place.
     pub(crate) fn record(&self) -> Option<Record<'_>> {
-        self.at.map(|node| self.table.list.record(node))
+        self.at.map(|place| self.table.tree.record(place))
     }
 
     /// Goes to the first version that does not stand before `(key, stamp)`.
     pub(crate) fn seek(&mut self, key: &[u8], stamp: Stamp) {
-        self.at = self.table.list.at_or_after(key, stamp);
+        self.at = self.table.tree.at_or_after(key, stamp);
     }
 
     /// Goes to the last version that stands before `(key, stamp)`.
     pub(crate) fn seek_before(&mut self, key: &[u8], stamp: Stamp) {
-        self.at = self.table.list.before(key, stamp);
+        self.at = self.table.tree.before(key, stamp);
     }
 
     pub(crate) fn first(&mut self) {
-        self.at = self.table.list.first();
+        self.at = self.table.tree.first();
     }
 
     pub(crate) fn last(&mut self) {
-        self.at = self.table.list.last();
+        self.at = self.table.tree.last();
     }
 
     pub(crate) fn next(&mut self) {
-        self.at = self.at.and_then(|node| self.table.list.after(node));
+        self.at = self.at.and_then(|place| self.table.tree.after(place));
     }
 
-    /// One back; a search from the top, for links lead forward only.
+    /// One back; a search from the top.
     pub(crate) fn previous(&mut self) {
-        self.at = self.record().and_then(|record| self.table.list.before(record.key, record.stamp));
+        self.at = self.record().and_then(|record| self.table.tree.before(record.key, record.stamp));
     }
 }

@@ -1,125 +1,66 @@
-//! What does a node of the skip list look like?
+//! How does a version lie in a memtable?
 //!
 //! ```text
-//! 0   key length, 24 bits; height, 8 bits
+//! 0   key length
 //! 4   value length
 //! 8   stamp: sequence number and kind
-//! 16  links, one for each level, the lowest first: 8 bytes each
-//!     key, value
+//! 16  key, value
 //! ```
-//!
-//! A link is the offset of the next node, in units of eight bytes, below four bytes of its key: those behind what most keys begin with. So a search looks into a node only where four bytes do not
-//! decide, and steps over all others by what it has read already.
 
 use super::arena::{ALIGN, Arena};
 use crate::lsm::record::{Record, Stamp};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most levels a node can have.
-pub(super) const MAX_HEIGHT: usize = 14;
+const HEADER: usize = 16;
 
-const LINKS: usize = 16;
-const LINK: usize = size_of::<AtomicU64>();
-
-/// A pointer to the next node on one level.
+/// A version, as its offset in the arena in units of eight bytes. 0 is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Link(u64);
-
-impl Link {
-    pub(super) const NONE: Self = Self(0);
-
-    fn new(offset: usize, prefix: u32) -> Self {
-        debug_assert!(offset.is_multiple_of(ALIGN) && offset / ALIGN <= u32::MAX as usize);
-        Self(u64::from(prefix) << 32 | (offset / ALIGN) as u64)
-    }
-
-    /// Four bytes of its key. Of no use where there is none.
-    #[inline]
-    pub(super) fn prefix(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// The node, if there is one.
-    #[inline]
-    pub(super) fn node(self) -> Option<Node> {
-        let offset = self.0 as u32 as usize * ALIGN;
-        (offset != 0).then_some(Node(offset))
-    }
-}
-
-/// A node, as its offset in the arena of its list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node(usize);
+pub(super) struct Node(u32);
 
 impl Node {
-    /// Bytes that a node takes at most.
+    /// Bytes that a version takes at most.
     pub(super) fn bytes(key: usize, value: usize) -> usize {
-        LINKS + MAX_HEIGHT * LINK + key + value + ALIGN
+        HEADER + key + value + ALIGN
     }
 
-    /// Writes a node that nobody sees yet; its links lead nowhere. `None` where it does not fit.
-    pub(super) fn write(arena: &Arena, height: usize, record: &Record) -> Option<Self> {
-        debug_assert!((1..=MAX_HEIGHT).contains(&height) && record.key.len() < 1 << 24);
-        let begin = LINKS + height * LINK;
-        let offset = arena.take(begin + record.key.len() + record.value.len())?;
-        let head = record.key.len() as u64 | (height as u64) << 24 | (record.value.len() as u64) << 32;
+    /// Writes a version that nobody sees yet. `None` where it does not fit.
+    pub(super) fn write(arena: &Arena, record: &Record) -> Option<Self> {
+        let (key, value) = (u32::try_from(record.key.len()).ok()?, u32::try_from(record.value.len()).ok()?);
+        let offset = arena.take(HEADER + record.key.len() + record.value.len(), ALIGN)?;
         let at = arena.at(offset);
-        // SAFETY: `take` gave this many bytes to this call alone, at a multiple of eight; nobody reads them before the node is linked.
+        // SAFETY: `take` gave this many bytes to this call alone, at a multiple of eight; nobody reads them before an atomic in a page says where they are.
         unsafe {
-            at.cast::<u64>().write(head);
+            at.cast::<[u32; 2]>().write([key, value]);
             at.add(8).cast::<u64>().write(record.stamp.raw());
-            let key = at.add(begin);
-            key.copy_from_nonoverlapping(std::ptr::NonNull::from(record.key).cast(), record.key.len());
-            let value = key.add(record.key.len());
-            value.copy_from_nonoverlapping(std::ptr::NonNull::from(record.value).cast(), record.value.len());
+            let bytes = at.add(HEADER);
+            bytes.copy_from_nonoverlapping(std::ptr::NonNull::from(record.key).cast(), record.key.len());
+            let bytes = bytes.add(record.key.len());
+            bytes.copy_from_nonoverlapping(std::ptr::NonNull::from(record.value).cast(), record.value.len());
         }
-        Some(Self(offset))
+        Some(Self((offset / ALIGN) as u32))
     }
 
-    /// A link to it.
-    pub(super) fn link(self, prefix: u32) -> Link {
-        Link::new(self.0, prefix)
+    /// As a page keeps it.
+    pub(super) fn raw(self) -> u32 {
+        self.0
     }
 
-    #[inline]
-    fn head(self, arena: &Arena) -> u64 {
-        // SAFETY: a node's first word was written before the node was published, and never changes.
-        unsafe { arena.at(self.0).cast::<u64>().read() }
-    }
-
-    #[inline]
-    fn slot(self, arena: &Arena, level: usize) -> &AtomicU64 {
-        debug_assert!(level < (self.head(arena) >> 24 & 0xff) as usize);
-        // SAFETY: the node has a link on this level: searches come to it by one. It lies in the arena, aligned, and is only used as an atomic.
-        unsafe { arena.at(self.0 + LINKS + level * LINK).cast::<AtomicU64>().as_ref() }
-    }
-
-    /// What follows on a level.
-    #[inline]
-    pub(super) fn next(self, arena: &Arena, level: usize) -> Link {
-        Link(self.slot(arena, level).load(Ordering::Acquire))
-    }
-
-    /// Lets a link follow on a level, and so publishes what it leads to.
-    pub(super) fn set_next(self, arena: &Arena, level: usize, link: Link) {
-        self.slot(arena, level).store(link.0, Ordering::Release);
+    /// From what a page keeps: something that [`raw`](Self::raw) gave.
+    pub(super) fn from_raw(raw: u32) -> Option<Self> {
+        (raw != 0).then_some(Self(raw))
     }
 
     /// The version that it holds.
     #[inline]
     pub(super) fn record(self, arena: &Arena) -> Record<'_> {
-        let head = self.head(arena);
-        let (key, height, value) =
-            (head as usize & 0xff_ffff, (head >> 24) as usize & 0xff, (head >> 32) as usize);
-        let begin = LINKS + height * LINK;
-        // SAFETY: written so by `write` before the node was published; the bytes never change and last as long as the arena.
+        // SAFETY: written so by `write` before a page told of it; the bytes never change and last as long as the arena.
         unsafe {
-            let at = arena.at(self.0);
+            let at = arena.at(self.0 as usize * ALIGN);
+            let [key, value] = at.cast::<[u32; 2]>().read();
             let raw = at.add(8).cast::<u64>().read();
             let stamp = Stamp::from_raw(raw).unwrap_or_else(|| Stamp::newest_at(0));
-            let bytes = at.add(begin);
-            let key_bytes = std::slice::from_raw_parts(bytes.as_ptr(), key);
-            let value_bytes = std::slice::from_raw_parts(bytes.add(key).as_ptr(), value);
+            let bytes = at.add(HEADER);
+            let key_bytes = std::slice::from_raw_parts(bytes.as_ptr(), key as usize);
+            let value_bytes = std::slice::from_raw_parts(bytes.add(key as usize).as_ptr(), value as usize);
             Record { key: key_bytes, stamp, value: value_bytes }
         }
     }
