@@ -66,6 +66,7 @@ mod error;
 mod lsm;
 mod memory;
 mod options;
+mod prefetch;
 mod stats;
 
 pub use bytes::{MAX_KEY_BYTES, MAX_VALUE_BYTES};

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::prefetch;
+use crate::prefetch;
 use super::slots::Slot;
 use super::table::home;
 

@@ -18,7 +18,6 @@ mod heap;
 mod hints;
 mod order;
 mod policy;
-mod prefetch;
 mod read;
 mod room;
 mod scan;

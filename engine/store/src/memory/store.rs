@@ -14,7 +14,7 @@ use super::evict::Candidates;
 use super::heap::Heap;
 use super::hints::Hints;
 use super::policy::Policy;
-use super::prefetch;
+use crate::prefetch;
 pub(super) use super::shard::Location;
 use super::shard::{Common, Shard};
 use super::size_class::cost;

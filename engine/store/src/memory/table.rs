@@ -178,7 +178,7 @@ impl Table {
     /// Asks for the line in which a search for `tag` begins.
     pub(super) fn prefetch(&self, tag: u32) {
         if let Some(slot) = self.slots.get(home(tag, self.slots.len())) {
-            super::prefetch::read(std::ptr::from_ref(slot));
+            crate::prefetch::read(std::ptr::from_ref(slot));
         }
     }
 
@@ -194,10 +194,10 @@ impl Table {
             // Most entries lie in two lines, and many that are short enough for that begin in the midst of one.
             let address = entry.address().as_ptr();
             // The stamp in the first of them is written to.
-            super::prefetch::write(address);
-            super::prefetch::read(address.wrapping_add(64));
+            crate::prefetch::write(address);
+            crate::prefetch::read(address.wrapping_add(64));
             if address.addr() % 64 > 32 {
-                super::prefetch::read(address.wrapping_add(128));
+                crate::prefetch::read(address.wrapping_add(128));
             }
         }
     }

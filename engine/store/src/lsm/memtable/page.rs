@@ -19,6 +19,7 @@
 
 use super::arena::Arena;
 use super::node::Node;
+use crate::prefetch;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
@@ -72,6 +73,13 @@ impl PageAt {
     /// From what a page keeps: something that [`raw`](Self::raw) gave.
     pub(super) fn from_raw(raw: u32) -> Option<Self> {
         (raw != 0).then_some(Self(raw))
+    }
+
+    /// Asks for its lines of memory, all at once.
+    #[inline]
+    pub(super) fn prefetch(self, arena: &Arena) {
+        let page = std::ptr::from_ref(self.page(arena)).cast::<u8>();
+        (0..size_of::<Page>()).step_by(ALIGN).for_each(|line| prefetch::read(page.wrapping_add(line)));
     }
 
     #[inline]

@@ -234,7 +234,11 @@ impl Tree {
             }
             // The first page of a level has no lower bound, whatever its prefix says.
             let place = place.max(1);
-            PageAt::from_raw(page.entry(order, place - 1)).map_or(Way::Here(0), |below| Way::Down(below, place))
+            let below = PageAt::from_raw(page.entry(order, place - 1));
+            below.map_or(Way::Here(0), |below| {
+                below.prefetch(&self.arena);
+                Way::Down(below, place)
+            })
         })
     }
 

@@ -2,7 +2,7 @@
 
 /// Asks for the cache line of `address`, to be read.
 #[inline]
-pub(super) fn read<T>(address: *const T) {
+pub(crate) fn read<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing that the program sees, and faults on no address.
     unsafe {
@@ -15,7 +15,7 @@ pub(super) fn read<T>(address: *const T) {
 
 /// Asks for the cache line of `address`, to be written: no other processor keeps a copy of it.
 #[inline]
-pub(super) fn write<T>(address: *const T) {
+pub(crate) fn write<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: as above; a processor without the instruction takes it for none.
     unsafe {
