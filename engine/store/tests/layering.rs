@@ -64,7 +64,7 @@ fn the_scan_finds_what_it_should() {
     assert_eq!(outside_names("// see crate::options"), Vec::<String>::new());
 }
 
-/// The real file system, behind the trait that tests put another one behind; and the durable store's two threads.
+/// The real file system, behind the trait that tests put another one behind; and the durable store's threads.
 const MAY: [(&str, &str); 2] = [("lsm/vfs/disk.rs", "std::fs"), ("lsm/tree/", "std::thread")];
 
 #[test]

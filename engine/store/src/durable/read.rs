@@ -8,10 +8,7 @@ use std::sync::atomic::Ordering;
 
 impl Durable {
     pub(crate) fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        let found = self.tree.get(key, |live| f(live.value))?;
-        let counter = if found.is_some() { &self.hits } else { &self.misses };
-        counter.fetch_add(1, Ordering::Relaxed);
-        Ok(found)
+        self.counted(self.tree.get(key, |live| f(live.value))?)
     }
 
     /// A value and the end of its time.
