@@ -110,8 +110,8 @@ fn measured(script: &str, timeout_s: f64) -> Trial {
         cache_bytes: Some(0),
         sync: SyncMode::Never,
         records: Records { count: 1_000, value_bytes: 100, values: ValueKind::Incompressible },
-        before: vec![Phase::Load { order: Order::Random, batch: 100 }],
-        measured: Phase::ReadRandom { distribution: Distribution::Uniform, threads: 1, until },
+        before: vec![Phase::Load { order: Order::Random, batch: 100, flush_every: None }],
+        measured: Phase::ReadRandom { distribution: Distribution::Uniform, threads: 1, absent: false, until },
         timeout_s,
     };
     let step = Step {

@@ -81,6 +81,19 @@ impl Draw {
         }
     }
 
+    /// A rank, from 1: 1 is drawn most often. Of a uniform draw any with the same chance.
+    pub fn rank(&mut self) -> u64 {
+        match &self.zipf {
+            None => 1 + self.random.u64(..self.count),
+            Some((zipf, _)) => zipf.rank(&mut self.random),
+        }
+    }
+
+    /// Any number below `limit`, at least 1, with the same chance.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.random.u64(..limit)
+    }
+
     /// True in `percent` of 100 calls.
     pub fn chance(&mut self, percent: u32) -> bool {
         self.random.u32(..100) < percent

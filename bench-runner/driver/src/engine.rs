@@ -1,7 +1,35 @@
 //! What must an engine be able to do to be driven?
 
-use crate::protocol::{EngineOptions, EngineSetting};
+use crate::protocol::{EngineOptions, EngineSetting, EngineWork, Level};
 use crate::values::KEY_BYTES;
+use std::ops::Bound;
+
+/// Survives power loss: it is on the device before it is acknowledged.
+pub const SURVIVES_POWER_LOSS: &str = "survives power loss";
+/// Survives power loss when it is older than the interval; all of it survives the process.
+pub const SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND: &str = "survives power loss but for the last second";
+/// Is in the system's hands before it is acknowledged.
+pub const SURVIVES_THE_PROCESS: &str = "survives the process";
+
+/// The engine has no such call, or cannot do it as it is opened: a row that says so, not a fault.
+#[derive(Debug)]
+pub struct NotSupported(pub String);
+
+impl NotSupported {
+    /// Why `engine` cannot.
+    #[must_use]
+    pub fn error(engine: &str, why: &str) -> anyhow::Error {
+        anyhow::Error::new(Self(format!("{engine}: {why}")))
+    }
+}
+
+impl std::fmt::Display for NotSupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "not supported: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotSupported {}
 
 /// An engine that is open; shared by all threads of a driver.
 pub trait Engine: Sized + Sync {
@@ -9,6 +37,8 @@ pub trait Engine: Sized + Sync {
     const NAME: &'static str;
     /// The allocator it uses, where it is not the C library's.
     const ALLOCATOR: &'static str = "libc";
+    /// Whether closing and opening it is this process's doing; not so for the client of a server.
+    const IS_IN_PROCESS: bool = true;
     /// What one thread reads and writes with.
     type Session<'a>: Session
     where
@@ -17,14 +47,17 @@ pub trait Engine: Sized + Sync {
     /// The version that is linked in.
     fn version() -> String;
 
-    /// Opens a store in the empty folder `options.location`.
+    /// Opens the store in the folder `options.location`, or makes one there.
     ///
     /// # Errors
-    /// It cannot be opened, or an option cannot be met.
+    /// It cannot be opened, or an option cannot be met: [`NotSupported`] where the engine has nothing like it.
     fn open(options: &EngineOptions) -> anyhow::Result<Self>;
 
     /// Settings that are not its defaults.
     fn settings(&self) -> Vec<EngineSetting>;
+
+    /// What an acknowledged write survives, as the store was opened: one of the three above, or in words.
+    fn promise(&self) -> String;
 
     /// A session for the calling thread.
     ///
@@ -38,6 +71,40 @@ pub trait Engine: Sized + Sync {
     /// # Errors
     /// The engine refuses.
     fn flush(&self) -> anyhow::Result<()>;
+
+    /// Makes tables of what is in the write buffer, without forcing anything to the device that the engine does not force by itself then.
+    ///
+    /// # Errors
+    /// The engine refuses; [`NotSupported`] where there is no write buffer.
+    fn flush_memtable(&self) -> anyhow::Result<()> {
+        Err(NotSupported::error(Self::NAME, "it has no write buffer that becomes a table"))
+    }
+
+    /// Returns when merging in the background is done: at most four tables in level 0, and no level above its target. At once where nothing is ever merged.
+    ///
+    /// # Errors
+    /// The engine refuses; [`NotSupported`] where it does not tell.
+    fn settle(&self) -> anyhow::Result<()> {
+        Err(NotSupported::error(Self::NAME, "it does not tell when merging is done"))
+    }
+
+    /// Merges everything there is.
+    ///
+    /// # Errors
+    /// The engine refuses; [`NotSupported`] where there is no such call.
+    fn compact(&self) -> anyhow::Result<()> {
+        Err(NotSupported::error(Self::NAME, "it has no call that merges everything"))
+    }
+
+    /// Tables by level, the newest level first; empty where there are none, or it does not tell.
+    fn levels(&self) -> Vec<Level> {
+        Vec::new()
+    }
+
+    /// What it has done since it was opened, as far as it tells.
+    fn work(&self) -> EngineWork {
+        EngineWork::default()
+    }
 
     /// Closes the store.
     ///
@@ -60,11 +127,66 @@ pub trait Session {
     /// The engine refuses.
     fn write(&mut self, batch: &Batch) -> anyhow::Result<()>;
 
-    /// Hands over up to `limit` records in rising order, from the first key that is not below `from`.
+    /// Hands over the records of `span`, in its direction.
     ///
     /// # Errors
     /// The engine refuses.
-    fn scan(&mut self, from: &[u8], limit: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()>;
+    fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()>;
+
+    /// Reads a record and writes the one of `batch` in its place, as the engine would have one do it that nobody else writes to: two calls where there is no better.
+    /// False: it was not there, and nothing was written.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn read_modify_write(&mut self, batch: &Batch, found: &mut dyn FnMut(&[u8])) -> anyhow::Result<bool> {
+        let Some((key, _)) = batch.records().next() else { return Ok(false) };
+        let is_there = self.get(key, found)?;
+        if is_there {
+            self.write(batch)?;
+        }
+        Ok(is_there)
+    }
+}
+
+/// Which records a scan is to hand over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span<'a> {
+    /// None below this key; from the first where there is none.
+    pub low: Option<&'a [u8]>,
+    /// Only below this key; to the last where there is none.
+    pub high: Option<&'a [u8]>,
+    /// From the highest down.
+    pub reverse: bool,
+    /// At most so many.
+    pub limit: u64,
+}
+
+impl<'a> Span<'a> {
+    /// Its ends, for calls that take a range.
+    #[must_use]
+    pub fn bounds(&self) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+        (
+            self.low.map_or(Bound::Unbounded, Bound::Included),
+            self.high.map_or(Bound::Unbounded, Bound::Excluded),
+        )
+    }
+
+    /// The first `limit` of what an iterator over its range gives, from the end it says.
+    ///
+    /// # Errors
+    /// What `each` says.
+    pub fn walk<T>(
+        &self,
+        records: impl DoubleEndedIterator<Item = T>,
+        mut each: impl FnMut(T) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        if self.reverse {
+            records.rev().take(limit).try_for_each(&mut each)
+        } else {
+            records.take(limit).try_for_each(&mut each)
+        }
+    }
 }
 
 /// Records that are written together.

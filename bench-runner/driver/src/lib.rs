@@ -16,5 +16,8 @@ pub mod values;
 
 pub use conformance::conformance;
 pub use draws::{Draw, Shuffle};
-pub use engine::{Batch, Engine, Session, locked_version};
+pub use engine::{
+    Batch, Engine, NotSupported, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
+    SURVIVES_THE_PROCESS, Session, Span, locked_version,
+};
 pub use main_loop::{Failure, main_loop, run};

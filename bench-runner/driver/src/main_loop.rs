@@ -2,11 +2,12 @@
 
 use crate::engine::Engine;
 use crate::phases::{self, Store};
-use crate::protocol::{Message, Phase, Ready, SCHEMA_VERSION, Until, WORKLOAD_SCHEMA, Workload};
+use crate::process;
+use crate::protocol::{Message, Ready, SCHEMA_VERSION, WORKLOAD_SCHEMA, Workload, fault};
 use serde::Deserialize as _;
 use std::io::{BufRead, Write};
-use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Exit code for input that cannot be used (`EX_USAGE` of sysexits.h).
 const EXIT_USAGE: u8 = 64;
@@ -65,24 +66,34 @@ pub fn main_loop<E: Engine>() -> ExitCode {
 /// The workload cannot be used, or the engine cannot be opened, flushed or closed.
 pub fn run<E: Engine>(input: &mut impl BufRead, output: &mut impl Write) -> Result<(), Failure> {
     let workload = read(input)?;
-    let engine = E::open(&workload.engine).map_err(|error| error.context("cannot open the store"))?;
+    let rss_bytes_before_open = process::rss_bytes();
+    let begin = Instant::now();
+    let opened = E::open(&workload.engine).map_err(|error| error.context("cannot open the store"))?;
+    let open_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let ready = Ready {
         engine: E::NAME.to_owned(),
         version: E::version(),
         allocator: E::ALLOCATOR.to_owned(),
-        settings: engine.settings(),
+        settings: opened.settings(),
+        promise: opened.promise(),
+        open_ns,
+        rss_bytes_before_open,
+        rss_bytes_after_open: process::rss_bytes(),
     };
     say(output, &Message::Ready(ready))?;
     let store = Store::new(workload.records, workload.seed);
-    let folder = Path::new(&workload.engine.location);
+    let mut engine = Some(opened);
     for (number, phase) in workload.phases.iter().enumerate() {
         say(output, &Message::Waiting { phase: number })?;
         input.read_line(&mut String::new())?;
-        say(output, &Message::Phase(phases::run(&engine, &store, number, phase, folder)?))?;
+        let result = phases::run(&mut engine, &workload.engine, &store, number, phase)?;
+        say(output, &Message::Phase(result))?;
     }
     say(output, &Message::Waiting { phase: workload.phases.len() })?;
     input.read_line(&mut String::new())?;
-    engine.close().map_err(|error| error.context("cannot close the store"))?;
+    if let Some(engine) = engine {
+        engine.close().map_err(|error| error.context("cannot close the store"))?;
+    }
     say(output, &Message::Done)?;
     Ok(())
 }
@@ -114,36 +125,4 @@ fn read(input: &mut impl BufRead) -> Result<Workload, Failure> {
         Some(fault) => Err(refuse(fault)),
         None => Ok(workload),
     }
-}
-
-/// What does not make sense.
-fn fault(workload: &Workload) -> Option<String> {
-    if !(1..=999_999_999_999).contains(&workload.records.count) {
-        return Some(format!("records.count must be 1 to 999999999999, not {}", workload.records.count));
-    }
-    if !(1..=64 << 20).contains(&workload.records.value_bytes) {
-        return Some(format!(
-            "records.value_bytes must be 1 to 67108864, not {}",
-            workload.records.value_bytes
-        ));
-    }
-    workload.phases.iter().enumerate().find_map(|(number, phase)| {
-        let zero = |name: &str, value: u32| (value == 0).then(|| format!("{name} must be at least 1"));
-        let fault = match phase {
-            Phase::Load { batch, .. } => zero("batch", *batch),
-            Phase::ReadRandom { threads, until, .. } => zero("threads", *threads).or_else(|| endless(*until)),
-            Phase::ReadOrdered { until } => endless(*until),
-            Phase::Scan { records, until } => zero("records", *records).or_else(|| endless(*until)),
-            Phase::Write { batch, until, .. } => zero("batch", *batch).or_else(|| endless(*until)),
-            Phase::Mixed { read_percent, until, .. } => (*read_percent > 100)
-                .then(|| "read_percent is above 100".to_owned())
-                .or_else(|| endless(*until)),
-        };
-        fault.map(|fault| format!("phase {number}: {fault}"))
-    })
-}
-
-fn endless(until: Until) -> Option<String> {
-    let fine = (0.0..=86_400.0).contains(&until.seconds);
-    (!fine).then(|| format!("until.seconds must be 0 to 86400, not {}", until.seconds))
 }

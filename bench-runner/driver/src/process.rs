@@ -9,6 +9,8 @@ use std::path::Path;
 pub(crate) struct Io {
     pub(crate) read_bytes: u64,
     pub(crate) written_bytes: u64,
+    /// `read_bytes`: what the page cache did not have, by mapped pages too.
+    pub(crate) device_read_bytes: u64,
 }
 
 impl Io {
@@ -16,7 +18,11 @@ impl Io {
     pub(crate) fn now() -> Option<Self> {
         let text = fs::read_to_string("/proc/self/io").ok()?;
         let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        Some(Self { read_bytes: field("rchar:")?, written_bytes: field("wchar:")? })
+        Some(Self {
+            read_bytes: field("rchar:")?,
+            written_bytes: field("wchar:")?,
+            device_read_bytes: field("read_bytes:")?,
+        })
     }
 }
 
@@ -28,6 +34,11 @@ pub(crate) fn rss_bytes() -> u64 {
 /// Largest resident memory since [`forget_rss_peak`], bytes.
 pub(crate) fn rss_bytes_peak() -> u64 {
     status_kib("VmHWM:") * 1024
+}
+
+/// Resident memory that no file stands behind, bytes.
+pub(crate) fn rss_anonymous_bytes() -> u64 {
+    status_kib("RssAnon:") * 1024
 }
 
 /// Makes the peak begin anew, where the system lets us.

@@ -23,6 +23,20 @@ pub fn write_key(index: u64, out: &mut [u8; KEY_BYTES]) {
     }
 }
 
+/// Writes a key that is between two of the keys 0 to `count` - 1 and is none of them: the first eleven digits of one, then a character above `9`. So it sorts
+/// between that key's ten and the next ten. There are as many as there are keys, but for those behind the last ten; `count` is at least
+/// [`LEAST_WITH_ABSENT`].
+#[inline]
+pub fn write_absent_key(index: u64, count: u64, out: &mut [u8; KEY_BYTES]) {
+    // Behind the last ten, nothing follows.
+    let tens = (count.max(LEAST_WITH_ABSENT) - 1) / 10;
+    write_key(index / 10 % tens * 10, out);
+    out[KEY_BYTES - 1] = b':' + (index % 10) as u8;
+}
+
+/// Fewer keys have none between them that [`write_absent_key`] could write.
+pub const LEAST_WITH_ABSENT: u64 = 11;
+
 /// Pairs of digits, `00` to `99`.
 static PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[b'0'; 2]; 100];
@@ -138,6 +152,25 @@ mod tests {
         let mut key = [0; KEY_BYTES];
         write_key(1_234, &mut key);
         assert_eq!(&key, b"key:000000001234");
+    }
+
+    #[test]
+    fn an_absent_key_is_between_two_that_are_there() {
+        for count in [11_u64, 12, 20, 21, 1_000] {
+            let keys: std::collections::BTreeSet<[u8; KEY_BYTES]> = (0..count)
+                .map(|index| {
+                    let mut key = [0; KEY_BYTES];
+                    write_key(index, &mut key);
+                    key
+                })
+                .collect();
+            for index in 0..count {
+                let mut absent = [0; KEY_BYTES];
+                write_absent_key(index, count, &mut absent);
+                assert!(!keys.contains(&absent), "{}", absent.escape_ascii());
+                assert!(keys.range(..absent).next().is_some() && keys.range(absent..).next().is_some());
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting};
-use plumbkv_bench_driver::{Batch, Engine, Failure, Session, run};
+use plumbkv_bench_driver::{Batch, Engine, Failure, Session, Span, run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::RwLock;
@@ -38,6 +38,10 @@ impl Engine for Memory {
 
     fn settings(&self) -> Vec<EngineSetting> {
         self.settings.clone()
+    }
+
+    fn promise(&self) -> String {
+        "forgets everything".to_owned()
     }
 
     fn session(&self) -> anyhow::Result<&Memory> {
@@ -80,12 +84,15 @@ impl Session for &Memory {
         Ok(())
     }
 
-    fn scan(&mut self, from: &[u8], limit: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
+    fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
         let records = self.records.read().unwrap();
-        for (key, value) in records.range(from.to_vec()..).take(limit as usize) {
+        let found = records
+            .range::<[u8], _>(span.bounds())
+            .filter(|(key, _)| !(self.fault == "skips" && key.ends_with(b"5")));
+        span.walk(found, |(key, value)| {
             each(key, value);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
@@ -96,7 +103,7 @@ fn until(operations: u64) -> Value {
 fn workload(location: &str, phases: &[Value]) -> Value {
     json!({
         "schema": "plumbkv-bench-driver/workload",
-        "schema_version": 1,
+        "schema_version": 2,
         "seed": 7,
         "engine": {"location": location, "cache_bytes": 1024, "sync": "never"},
         "records": {"count": 50, "value_bytes": 20, "values": "half_compressible"},
@@ -246,7 +253,7 @@ fn input_that_cannot_be_used_is_refused_by_name() {
         workload[field] = value;
         workload
     };
-    refused(&with("schema_version", json!(2)), "schema_version");
+    refused(&with("schema_version", json!(1)), "schema_version");
     refused(&with("schema", json!("other")), "other");
     refused(&with("surprise", json!(1)), "unknown field `surprise`");
     refused(&with("phases", json!([{"kind": "dance"}])), "dance");

@@ -128,7 +128,7 @@ fn workload(bench: &Bench<'_>, phase: &EmbeddedPhase, location: String) -> Workl
         schema: WORKLOAD_SCHEMA.to_owned(),
         schema_version: SCHEMA_VERSION,
         seed: bench.step.seed,
-        engine: EngineOptions { location, cache_bytes: phase.cache_bytes, sync: phase.sync },
+        engine: EngineOptions::new(location, phase.cache_bytes, phase.sync),
         records: phase.records,
         phases: phase.before.iter().chain([&phase.measured]).cloned().collect(),
     }

@@ -50,8 +50,13 @@ impl Lab {
             cache_bytes: None,
             sync: SyncMode::Never,
             records: Records { count: RECORDS, value_bytes: 100, values: ValueKind::Incompressible },
-            before: vec![Phase::Load { order: Order::Random, batch: 100 }],
-            measured: Phase::ReadRandom { distribution: Distribution::Uniform, threads: 1, until },
+            before: vec![Phase::Load { order: Order::Random, batch: 100, flush_every: None }],
+            measured: Phase::ReadRandom {
+                distribution: Distribution::Uniform,
+                threads: 1,
+                absent: false,
+                until,
+            },
             timeout_s: 30.0,
         };
         let step = Step {

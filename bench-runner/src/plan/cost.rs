@@ -98,11 +98,18 @@ pub fn remaining_seconds(remaining_estimated: f64, done_estimated: f64, done_act
 fn driver_seconds(phase: &Phase, records: &Records) -> f64 {
     match phase {
         Phase::Load { .. } => records.count as f64 / RECORDS_WRITTEN,
+        // Merges what was loaded, at most.
+        Phase::Settle | Phase::Compact => records.count as f64 / RECORDS_WRITTEN,
         Phase::ReadRandom { until, .. }
         | Phase::ReadOrdered { until }
         | Phase::Scan { until, .. }
+        | Phase::ScanAll { until, .. }
+        | Phase::ScanPrefix { until, .. }
         | Phase::Write { until, .. }
-        | Phase::Mixed { until, .. } => until.seconds.max(until.operations as f64 / ONE_AT_A_TIME),
+        | Phase::Mixed { until, .. }
+        | Phase::Ycsb { until, .. }
+        | Phase::Reopen { until }
+        | Phase::Flush { until, .. } => until.seconds.max(until.operations as f64 / ONE_AT_A_TIME),
     }
 }
 

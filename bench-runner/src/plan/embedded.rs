@@ -75,7 +75,7 @@ fn phase(section: &Embedded, point: Point, who: Who<'_>, placement: Placement) -
         measured(section, point, Until { seconds: rules.min_seconds, operations: rules.min_operations });
     let mut before = Vec::new();
     if section.operation != EmbeddedOperation::Load {
-        before.push(Phase::Load { order: Order::Random, batch: section.batch });
+        before.push(Phase::Load { order: Order::Random, batch: section.batch, flush_every: None });
         let warm = Until { seconds: rules.warmup_s, operations: 0 };
         before.push(with_end(&measured, warm));
     }
@@ -111,13 +111,13 @@ fn measured(section: &Embedded, point: Point, until: Until) -> Phase {
     let order = point.order.unwrap_or(Order::Random);
     let distribution = point.distribution.unwrap_or(Distribution::Uniform);
     match section.operation {
-        EmbeddedOperation::Load => Phase::Load { order, batch: section.batch },
+        EmbeddedOperation::Load => Phase::Load { order, batch: section.batch, flush_every: None },
         EmbeddedOperation::ReadRandom | EmbeddedOperation::Get => {
-            Phase::ReadRandom { distribution, threads: point.clients, until }
+            Phase::ReadRandom { distribution, threads: point.clients, absent: false, until }
         }
         EmbeddedOperation::ReadOrdered => Phase::ReadOrdered { until },
-        EmbeddedOperation::Scan => Phase::Scan { records: section.scan_records, until },
-        EmbeddedOperation::Write => Phase::Write { order, batch: section.batch, until },
+        EmbeddedOperation::Scan => Phase::Scan { records: section.scan_records, reverse: false, until },
+        EmbeddedOperation::Write => Phase::Write { order, batch: section.batch, threads: 1, until },
         EmbeddedOperation::Mixed => {
             let read_percent = 100 - point.set_percent.unwrap_or(20).min(100);
             Phase::Mixed { read_percent, distribution, until }
@@ -129,12 +129,17 @@ fn measured(section: &Embedded, point: Point, until: Until) -> Phase {
 fn with_end(phase: &Phase, end: Until) -> Phase {
     let mut phase = phase.clone();
     match &mut phase {
-        Phase::Load { .. } => {}
+        Phase::Load { .. } | Phase::Settle | Phase::Compact => {}
         Phase::ReadRandom { until, .. }
         | Phase::ReadOrdered { until }
         | Phase::Scan { until, .. }
+        | Phase::ScanAll { until, .. }
+        | Phase::ScanPrefix { until, .. }
         | Phase::Write { until, .. }
-        | Phase::Mixed { until, .. } => *until = end,
+        | Phase::Mixed { until, .. }
+        | Phase::Ycsb { until, .. }
+        | Phase::Reopen { until }
+        | Phase::Flush { until, .. } => *until = end,
     }
     phase
 }

@@ -136,7 +136,7 @@ mod tests {
             schema: WORKLOAD_SCHEMA.to_owned(),
             schema_version: SCHEMA_VERSION,
             seed: 1,
-            engine: EngineOptions { location: "/".to_owned(), cache_bytes: None, sync: SyncMode::Never },
+            engine: EngineOptions::new("/", None, SyncMode::Never),
             records: Records { count: 1, value_bytes: 1, values: ValueKind::Incompressible },
             phases: Vec::new(),
         };

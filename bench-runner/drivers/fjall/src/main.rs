@@ -2,12 +2,16 @@
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, SyncMode};
-use plumbkv_bench_driver::{Batch, Engine, Session, locked_version, main_loop};
+use plumbkv_bench_driver::{
+    Batch, Engine, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND, SURVIVES_THE_PROCESS,
+    Session, Span, locked_version, main_loop,
+};
 
 struct Fjall {
     database: Database,
     records: Keyspace,
     persist: Option<PersistMode>,
+    sync: SyncMode,
     settings: Vec<EngineSetting>,
 }
 
@@ -29,7 +33,7 @@ impl Engine for Fjall {
         }
         // Without one, a commit is handed to the operating system: the engine's default.
         let persist = match options.sync {
-            SyncMode::Never => None,
+            SyncMode::Never | SyncMode::Interval => None,
             SyncMode::Always => {
                 set("durability", "SyncAll".to_owned());
                 Some(PersistMode::SyncAll)
@@ -37,11 +41,20 @@ impl Engine for Fjall {
         };
         let database = builder.open()?;
         let records = database.keyspace("records", KeyspaceCreateOptions::default)?;
-        Ok(Self { database, records, persist, settings })
+        Ok(Self { database, records, persist, sync: options.sync, settings })
     }
 
     fn settings(&self) -> Vec<EngineSetting> {
         self.settings.clone()
+    }
+
+    fn promise(&self) -> String {
+        let promise = match self.sync {
+            SyncMode::Never => SURVIVES_THE_PROCESS,
+            SyncMode::Interval => SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
+            SyncMode::Always => SURVIVES_POWER_LOSS,
+        };
+        promise.to_owned()
     }
 
     fn session(&self) -> anyhow::Result<&Fjall> {
@@ -77,12 +90,12 @@ impl Session for &Fjall {
         Ok(())
     }
 
-    fn scan(&mut self, from: &[u8], limit: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
-        for record in self.records.range(from..).take(limit as usize) {
+    fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
+        span.walk(self.records.range::<&[u8], _>(span.bounds()), |record| {
             let (key, value) = record.into_inner()?;
             each(&key, &value);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
@@ -99,7 +112,8 @@ mod tests {
     fn every_record_is_read_back_in_every_way() {
         for (sync, cache_bytes) in [(SyncMode::Never, None), (SyncMode::Always, Some(1 << 20))] {
             let folder = tempfile::tempdir().unwrap();
-            conformance::<Fjall>(folder.path().to_str().unwrap(), sync, cache_bytes).unwrap();
+            let options = EngineOptions::new(folder.path().to_str().unwrap(), cache_bytes, sync);
+            assert_eq!(conformance::<Fjall>(&options).unwrap(), ["load", "settle", "flush", "compact"]);
         }
     }
 

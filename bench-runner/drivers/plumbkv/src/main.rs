@@ -1,11 +1,22 @@
 //! Drives PlumbKV's engine, without its server, with a workload of `bench-runner`.
 
+use anyhow::Context as _;
 use plumbkv::{Database, Options};
-use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, SyncMode};
-use plumbkv_bench_driver::{Batch, Engine, Session, main_loop};
+use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, EngineWork, Level, Profile, SyncMode};
+use plumbkv_bench_driver::{
+    Batch, Engine, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND, SURVIVES_THE_PROCESS,
+    Session, Span, main_loop,
+};
+use std::time::Duration;
+
+/// How long between two looks whether merging is done.
+const LOOK: Duration = Duration::from_millis(2);
+/// Tables of level 0 of a store that is settled.
+const SETTLED_TABLES: usize = 4;
 
 struct Plumbkv {
     database: Database,
+    sync: SyncMode,
     settings: Vec<EngineSetting>,
 }
 
@@ -25,16 +36,40 @@ impl Engine for Plumbkv {
             to_open = to_open.cache_bytes(bytes);
             set("cache_bytes", bytes.to_string());
         }
+        match options.profile {
+            Profile::Default => {}
+            Profile::LowMemory => {
+                to_open = to_open.profile(plumbkv::Profile::LowMemory);
+                set("profile", "LowMemory".to_owned());
+            }
+            Profile::Throughput => {
+                to_open = to_open.profile(plumbkv::Profile::Throughput);
+                set("profile", "Throughput".to_owned());
+            }
+        }
+        if options.hold_merges {
+            set("merging", "not held off: it has no such option".to_owned());
+        }
         let sync = match options.sync {
             SyncMode::Never => plumbkv::SyncMode::Never,
+            SyncMode::Interval => plumbkv::SyncMode::Interval(Duration::from_secs(1)),
             SyncMode::Always => plumbkv::SyncMode::Always,
         };
         set("sync_mode", format!("{sync:?}"));
-        Ok(Self { database: Database::open(to_open.sync_mode(sync))?, settings })
+        Ok(Self { database: Database::open(to_open.sync_mode(sync))?, sync: options.sync, settings })
     }
 
     fn settings(&self) -> Vec<EngineSetting> {
         self.settings.clone()
+    }
+
+    fn promise(&self) -> String {
+        let promise = match self.sync {
+            SyncMode::Never => SURVIVES_THE_PROCESS,
+            SyncMode::Interval => SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
+            SyncMode::Always => SURVIVES_POWER_LOSS,
+        };
+        promise.to_owned()
     }
 
     fn session(&self) -> anyhow::Result<PlumbkvSession<'_>> {
@@ -45,6 +80,44 @@ impl Engine for Plumbkv {
         self.database.flush()?;
         self.database.sync()?;
         Ok(())
+    }
+
+    fn flush_memtable(&self) -> anyhow::Result<()> {
+        Ok(self.database.flush()?)
+    }
+
+    fn settle(&self) -> anyhow::Result<()> {
+        loop {
+            let stats = self.database.storage_stats()?;
+            if let Some(failure) = stats.failure {
+                return Err(failure).context("the store takes no writes any more");
+            }
+            let level0 = stats.levels.first().map_or(0, |level| level.tables);
+            if stats.frozen_memtables == 0 && level0 <= SETTLED_TABLES && stats.debt_bytes == 0 {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn compact(&self) -> anyhow::Result<()> {
+        Ok(self.database.compact()?)
+    }
+
+    fn levels(&self) -> Vec<Level> {
+        let Ok(stats) = self.database.storage_stats() else { return Vec::new() };
+        stats.levels.iter().map(|level| Level { tables: level.tables as u64, bytes: level.bytes }).collect()
+    }
+
+    fn work(&self) -> EngineWork {
+        let Ok(stats) = self.database.storage_stats() else { return EngineWork::default() };
+        EngineWork {
+            logged_bytes: Some(stats.logged_bytes),
+            flushed_bytes: Some(stats.flushed_bytes),
+            merged_bytes: Some(stats.merged_bytes),
+            stalls: Some(stats.stalls),
+            stalled_ns: u64::try_from(stats.stalled.as_nanos()).ok(),
+        }
     }
 
     fn close(self) -> anyhow::Result<()> {
@@ -71,9 +144,10 @@ impl Session for PlumbkvSession<'_> {
         Ok(())
     }
 
-    fn scan(&mut self, from: &[u8], limit: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
-        let mut range = self.database.snapshot()?.range(from.., plumbkv::Direction::Forward);
-        for _ in 0..limit {
+    fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
+        let direction = if span.reverse { plumbkv::Direction::Backward } else { plumbkv::Direction::Forward };
+        let mut range = self.database.snapshot()?.range(span.bounds(), direction);
+        for _ in 0..span.limit {
             let Some((key, value)) = range.next_pair()? else { break };
             each(key, value);
         }
@@ -96,7 +170,8 @@ mod tests {
             [(SyncMode::Never, None), (SyncMode::Always, Some(1 << 20)), (SyncMode::Never, Some(0))]
         {
             let folder = tempfile::tempdir().unwrap();
-            conformance::<Plumbkv>(folder.path().to_str().unwrap(), sync, cache_bytes).unwrap();
+            let options = EngineOptions::new(folder.path().to_str().unwrap(), cache_bytes, sync);
+            assert_eq!(conformance::<Plumbkv>(&options).unwrap(), [""; 0]);
         }
     }
 }

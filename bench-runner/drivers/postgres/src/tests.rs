@@ -87,15 +87,16 @@ fn every_row_is_read_back_in_every_way() {
     };
     let server = start(&initdb, &postgres);
     for sync in [SyncMode::Never, SyncMode::Always] {
-        conformance::<Postgres>(&format!("127.0.0.1:{}", server.port), sync, None).unwrap();
+        let options = EngineOptions::new(format!("127.0.0.1:{}", server.port), None, sync);
+        let missing = conformance::<Postgres>(&options).unwrap();
+        assert_eq!(missing, ["load", "settle", "flush", "compact", "reopen"]);
     }
 }
 
 #[test]
 fn a_location_that_is_no_address_and_a_server_that_is_not_there_are_told() {
     let open = |location: &str| {
-        let options =
-            EngineOptions { location: location.to_owned(), cache_bytes: None, sync: SyncMode::Never };
+        let options = EngineOptions::new(location, None, SyncMode::Never);
         Postgres::open(&options).map(|_| ()).unwrap_err()
     };
     assert!(format!("{:#}", open("nowhere")).contains("must be HOST:PORT"));

@@ -1,7 +1,9 @@
 //! Drives redb with a workload of `bench-runner`.
 
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, SyncMode};
-use plumbkv_bench_driver::{Batch, Engine, Session, locked_version, main_loop};
+use plumbkv_bench_driver::{
+    Batch, Engine, NotSupported, SURVIVES_POWER_LOSS, Session, Span, locked_version, main_loop,
+};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use std::path::Path;
 
@@ -46,6 +48,9 @@ impl Engine for Redb {
         }
         let durability = match options.sync {
             SyncMode::Always => Durability::Immediate,
+            SyncMode::Interval => {
+                return Err(NotSupported::error(Self::NAME, "it has no log that is synced at intervals"));
+            }
             SyncMode::Never => {
                 set("durability", "None".to_owned());
                 Durability::None
@@ -60,6 +65,14 @@ impl Engine for Redb {
 
     fn settings(&self) -> Vec<EngineSetting> {
         self.settings.clone()
+    }
+
+    fn promise(&self) -> String {
+        match self.durability {
+            Durability::Immediate => SURVIVES_POWER_LOSS,
+            _ => "may lose all since the last flush with the process",
+        }
+        .to_owned()
     }
 
     fn session(&self) -> anyhow::Result<&Redb> {
@@ -89,13 +102,13 @@ impl Session for &Redb {
         self.commit(self.durability, Some(batch))
     }
 
-    fn scan(&mut self, from: &[u8], limit: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
+    fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
         let table = self.database.begin_read()?.open_table(TABLE)?;
-        for record in table.range(from..)?.take(limit as usize) {
+        span.walk(table.range::<&[u8]>(span.bounds())?, |record| {
             let (key, value) = record?;
             each(key.value(), value.value());
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
@@ -112,7 +125,8 @@ mod tests {
     fn every_record_is_read_back_in_every_way() {
         for (sync, cache_bytes) in [(SyncMode::Never, None), (SyncMode::Always, Some(1 << 20))] {
             let folder = tempfile::tempdir().unwrap();
-            conformance::<Redb>(folder.path().to_str().unwrap(), sync, cache_bytes).unwrap();
+            let options = EngineOptions::new(folder.path().to_str().unwrap(), cache_bytes, sync);
+            assert_eq!(conformance::<Redb>(&options).unwrap(), ["load", "settle", "flush", "compact"]);
         }
     }
 

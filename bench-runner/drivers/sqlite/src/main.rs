@@ -1,7 +1,10 @@
 //! Drives SQLite with a workload of `bench-runner`.
 
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, SyncMode};
-use plumbkv_bench_driver::{Batch, Engine, Session, main_loop};
+use plumbkv_bench_driver::values::KEY_BYTES;
+use plumbkv_bench_driver::{
+    Batch, Engine, NotSupported, SURVIVES_POWER_LOSS, SURVIVES_THE_PROCESS, Session, Span, main_loop,
+};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,10 +12,13 @@ use std::time::Duration;
 const GET: &str = "SELECT value FROM records WHERE key = ?1";
 const SET: &str = "INSERT INTO records (key, value) VALUES (?1, ?2) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-const SCAN: &str = "SELECT key, value FROM records WHERE key >= ?1 ORDER BY key LIMIT ?2";
+const SCAN: &str = "SELECT key, value FROM records WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3";
+const SCAN_DOWN: &str =
+    "SELECT key, value FROM records WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3";
 
 struct Sqlite {
     file: PathBuf,
+    promise: &'static str,
     pragmas: Vec<(&'static str, String)>,
 }
 
@@ -38,6 +44,9 @@ impl Engine for Sqlite {
     fn open(options: &EngineOptions) -> anyhow::Result<Self> {
         let synchronous = match options.sync {
             SyncMode::Never => "OFF",
+            SyncMode::Interval => {
+                return Err(NotSupported::error(Self::NAME, "it syncs at checkpoints and not by time"));
+            }
             SyncMode::Always => "FULL",
         };
         let mut pragmas = vec![("journal_mode", "WAL".to_owned()), ("synchronous", synchronous.to_owned())];
@@ -45,9 +54,11 @@ impl Engine for Sqlite {
             // Below zero it counts KiB, above it pages; zero is no cache either way.
             pragmas.push(("cache_size", format!("-{}", bytes / 1024)));
         }
-        let sqlite = Self { file: Path::new(&options.location).join("records.sqlite"), pragmas };
+        let promise =
+            if options.sync == SyncMode::Always { SURVIVES_POWER_LOSS } else { SURVIVES_THE_PROCESS };
+        let sqlite = Self { file: Path::new(&options.location).join("records.sqlite"), promise, pragmas };
         sqlite.connect()?.execute_batch(
-            "CREATE TABLE records (key BLOB PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
+            "CREATE TABLE IF NOT EXISTS records (key BLOB PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
         )?;
         Ok(sqlite)
     }
@@ -58,6 +69,10 @@ impl Engine for Sqlite {
             value: value.clone(),
         };
         self.pragmas.iter().map(setting).collect()
+    }
+
+    fn promise(&self) -> String {
+        self.promise.to_owned()
     }
 
     fn session(&self) -> anyhow::Result<Statements> {
@@ -103,14 +118,21 @@ impl Session for Statements {
         Ok(())
     }
 
-    fn scan(&mut self, from: &[u8], limit: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
-        let mut statement = self.0.prepare_cached(SCAN)?;
-        let mut rows = statement.query(rusqlite::params![from, limit])?;
+    fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
+        let mut statement = self.0.prepare_cached(if span.reverse { SCAN_DOWN } else { SCAN })?;
+        // No key is below the empty one, and none of sixteen bytes above this one.
+        let (low, high) = (span.low.unwrap_or_default(), span.high.unwrap_or(&[0xff; KEY_BYTES]));
+        let mut rows = statement.query(rusqlite::params![low, high, limit(span)])?;
         while let Some(row) = rows.next()? {
             each(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
         }
         Ok(())
     }
+}
+
+/// As many as the engine can count.
+fn limit(span: &Span<'_>) -> i64 {
+    i64::try_from(span.limit).unwrap_or(i64::MAX)
 }
 
 fn main() -> std::process::ExitCode {
@@ -126,7 +148,8 @@ mod tests {
     fn every_record_is_read_back_in_every_way() {
         for (sync, cache_bytes) in [(SyncMode::Never, None), (SyncMode::Always, Some(1 << 20))] {
             let folder = tempfile::tempdir().unwrap();
-            conformance::<Sqlite>(folder.path().to_str().unwrap(), sync, cache_bytes).unwrap();
+            let options = EngineOptions::new(folder.path().to_str().unwrap(), cache_bytes, sync);
+            assert_eq!(conformance::<Sqlite>(&options).unwrap(), ["load", "settle", "flush", "compact"]);
         }
     }
 

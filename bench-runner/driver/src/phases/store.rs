@@ -1,0 +1,70 @@
+//! Which records do the phases of one workload share, and what must each hold?
+
+use crate::draws::Shuffle;
+use crate::engine::Batch;
+use crate::protocol::{Order, Records, ValueKind};
+use crate::values::{KEY_BYTES, Values, write_absent_key, write_key};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the phases of one workload share.
+pub(crate) struct Store {
+    pub(super) records: Records,
+    pub(super) seed: u64,
+    values: Values,
+    /// Records beyond those of the workload, which phases that insert have added.
+    inserted: AtomicU64,
+}
+
+impl Store {
+    pub(crate) fn new(records: Records, seed: u64) -> Self {
+        let longest = records.value_bytes as usize;
+        let values = match records.values {
+            ValueKind::Incompressible => Values::new(seed, longest),
+            ValueKind::HalfCompressible => Values::half_compressible(seed, longest),
+        };
+        Self { records, values, seed, inserted: AtomicU64::new(0) }
+    }
+
+    /// Records there are now.
+    pub(super) fn count(&self) -> u64 {
+        self.records.count + self.inserted.load(Ordering::Relaxed)
+    }
+
+    /// The record after the last is there from now on.
+    pub(super) fn inserted(&self) {
+        self.inserted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn key(index: u64) -> [u8; KEY_BYTES] {
+        let mut key = [0; KEY_BYTES];
+        write_key(index, &mut key);
+        key
+    }
+
+    /// A key between two records, one for each index.
+    pub(super) fn absent_key(&self, index: u64) -> [u8; KEY_BYTES] {
+        let mut key = [0; KEY_BYTES];
+        write_absent_key(index, self.records.count, &mut key);
+        key
+    }
+
+    pub(super) fn is_right(&self, index: u64, value: &[u8]) -> bool {
+        value.len() == self.records.value_bytes as usize && self.values.is_right(index, value)
+    }
+
+    pub(super) fn fill(&self, batch: &mut Batch, indices: impl Iterator<Item = u64>) {
+        batch.clear(self.records.value_bytes as usize);
+        for index in indices {
+            batch.add(Self::key(index), |value| self.values.write(index, value));
+        }
+    }
+
+    /// The index that is written as number `place`.
+    pub(super) fn ordered(&self, order: Order) -> impl Fn(u64) -> u64 + use<> {
+        let shuffle = Shuffle::new(self.records.count, self.seed);
+        move |place| match order {
+            Order::Sequential => place,
+            Order::Random => shuffle.at(place),
+        }
+    }
+}
