@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::prefetch;
 use super::slots::Slot;
 use super::table::home;
+use crate::prefetch;
 
 /// A word for each shard: the upper 42 bits of an address of 48, slots being aligned to 64 bytes at least, and 22 bits of a number of slots; 0
 /// where nothing is known.

@@ -14,13 +14,13 @@ use super::evict::Candidates;
 use super::heap::Heap;
 use super::hints::Hints;
 use super::policy::Policy;
-use crate::prefetch;
 pub(super) use super::shard::Location;
 use super::shard::{Common, Shard};
 use super::size_class::cost;
 use super::table::tag_of;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::prefetch;
 use crate::stats::Stats;
 
 const CAP_PER_SHARD: u64 = 256 * 1024;

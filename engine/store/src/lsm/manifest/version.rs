@@ -3,6 +3,7 @@
 
 use super::edit::{Edit, TableFacts};
 use crate::lsm::iter::LevelTables;
+use crate::lsm::record::prefix;
 use crate::lsm::table::Table;
 use std::sync::Arc;
 
@@ -21,6 +22,10 @@ pub(crate) struct TableHandle {
 pub(crate) struct Version {
     /// Level 0 from the newest to the oldest, the others by key.
     pub(crate) levels: [Vec<TableHandle>; LEVELS],
+    /// What all keys begin with.
+    common: Vec<u8>,
+    /// Of each table of a sorted level eight bytes of its last key, after those: a search looks at no table until it has found its own.
+    ends: [Vec<u64>; LEVELS],
 }
 
 impl Version {
@@ -54,19 +59,38 @@ impl Version {
                 return Ok(Err("tables of a level overlap"));
             }
         }
+        version.note_ends();
         Ok(Ok(version))
+    }
+
+    fn note_ends(&mut self) {
+        self.common = self.shared_by_all().to_vec();
+        for (ends, tables) in self.ends.iter_mut().zip(&self.levels) {
+            *ends = tables.iter().map(|table| prefix(&table.facts.last_key, &self.common)).collect();
+        }
     }
 
     /// The table of a sorted level that may hold a key.
     #[inline]
     pub(crate) fn table_of(&self, level: usize, key: &[u8]) -> Option<&TableHandle> {
         let tables = &self.levels[level];
-        let at = tables.partition_point(|table| &table.facts.last_key[..] < key);
+        if tables.is_empty() {
+            return None;
+        }
+        let wanted = prefix(key, &self.common);
+        let mut at = self.ends[level].partition_point(|end| *end < wanted);
+        while self.ends[level].get(at) == Some(&wanted) && &tables[at].facts.last_key[..] < key {
+            at += 1;
+        }
         tables.get(at).filter(|table| &table.facts.first_key[..] <= key)
     }
 
     /// What all keys begin with.
     pub(crate) fn common(&self) -> &[u8] {
+        &self.common
+    }
+
+    fn shared_by_all(&self) -> &[u8] {
         let first = self.tables().map(|(_, table)| &table.facts.first_key).min();
         let last = self.tables().map(|(_, table)| &table.facts.last_key).max();
         let (Some(first), Some(last)) = (first, last) else { return &[] };

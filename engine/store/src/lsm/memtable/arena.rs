@@ -35,7 +35,9 @@ impl Arena {
         let base = NonNull::new(raw.ok()?.cast::<u8>())?;
         if capacity >= LARGE {
             // SAFETY: the mapping was made above, and this changes nothing that lies in it.
-            let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), capacity, rustix::mm::Advice::LinuxHugepage) };
+            let _ = unsafe {
+                rustix::mm::madvise(base.as_ptr().cast(), capacity, rustix::mm::Advice::LinuxHugepage)
+            };
         }
         // Offset 0 stands for "none".
         Some(Self { base, capacity, used: AtomicUsize::new(ALIGN) })

@@ -11,21 +11,23 @@ use super::arena::Arena;
 use super::node::Node;
 use super::page::{Page, PageAt, SLOTS};
 use crate::lsm::record::{Record, Stamp, is_before, prefix};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// A tree of pages at least half full that is higher does not fit into an arena.
 const MAX_LEVELS: usize = 14;
 
-/// What a version may take of pages: each but the last holds six at least, and so do those above.
-const PAGE_SHARE: usize = 40;
+/// What a version counts for pages: about what it takes where keys come in random order. It can be half as much again where all pages are half full.
+const PAGE_SHARE: usize = 32;
 
 /// How far right a new page of level 0 begins in one that is full.
 const HALF: usize = SLOTS / 2;
 
 pub(super) struct Tree {
     arena: Arena,
-    /// Bytes from which on nothing fits.
+    /// Bytes that versions may take, each with its share of the pages.
     capacity: usize,
+    /// Bytes that they have taken.
+    counted: AtomicUsize,
     /// What most keys begin with, as far as that was known beforehand.
     common: Box<[u8]>,
     root: AtomicU32,
@@ -68,12 +70,15 @@ enum Way {
 impl Tree {
     /// An empty tree with room for so many bytes, and the right to insert. `None` where there is no memory.
     pub(super) fn new(capacity: usize, common: &[u8]) -> Option<(Self, Inserter)> {
-        // Addresses only: pages of the smallest versions take less than twice what those do.
+        // Addresses only, and enough for all pages that versions of any size can need: each page but the last of its level has six entries at least.
         let arena = Arena::new(capacity.checked_mul(3)?.checked_add(2 * MAX_LEVELS * PageAt::BYTES)?)?;
         let first = PageAt::new(&arena, 0, None)?;
         let root = AtomicU32::new(first.raw());
         let inserter = Inserter { path: [(first, 0); MAX_LEVELS] };
-        Some((Self { arena, capacity, common: common.into(), root, first }, inserter))
+        Some((
+            Self { arena, capacity, counted: AtomicUsize::new(0), common: common.into(), root, first },
+            inserter,
+        ))
     }
 
     pub(super) fn used(&self) -> usize {
@@ -87,13 +92,15 @@ impl Tree {
 
     /// Whether a version of these lengths is sure to fit.
     pub(super) fn fits(&self, key: usize, value: usize) -> bool {
-        Self::bytes(key, value) <= self.capacity.saturating_sub(self.used())
+        Self::bytes(key, value) <= self.capacity - self.counted.load(Ordering::Relaxed)
     }
 
     /// Adds a version; false, and nothing is changed, where it does not fit. No two versions of a key have one stamp.
     pub(super) fn insert(&self, inserter: &mut Inserter, record: &Record) -> bool {
-        let fits = Node::bytes(record.key.len(), record.value.len()) <= self.capacity.saturating_sub(self.used());
+        let (key, value) = (record.key.len(), record.value.len());
+        let fits = self.fits(key, value);
         let Some(node) = fits.then(|| Node::write(&self.arena, record)).flatten() else { return false };
+        self.counted.fetch_add(Self::bytes(key, value), Ordering::Relaxed);
         let wanted = self.wanted(record.key, record.stamp);
         let (page, at) = inserter.path[0];
         if self.is_next(page, at, wanted) {

@@ -1,12 +1,14 @@
 //! Which block of a table may hold a key? Always known without reading anything: of each block the index keeps a key that is not before its last one, and before the
 //! first one of the next, as short as it can be.
 //!
-//! In memory the part that all of these keys share is kept once, and the eight bytes after it as a number; most searches look at nothing else.
+//! In memory the part that all of these keys share is kept once, and the eight bytes after it as a number; most searches look at nothing else. They lie in groups, each with the
+//! places of its blocks, and above the groups in two thin layers: a search waits for two or three lines of memory, and for none of them twice.
 
 use super::block::{BlockCursor, Damage};
 use super::block_builder::{BlockBuilder, shared_len};
 use crate::lsm::coding::{put_varint, take_varint};
 use crate::lsm::record::{Kind, Record, Stamp};
+use crate::prefetch;
 
 /// The index of a table while that is written.
 pub(crate) struct IndexBuilder {
@@ -45,24 +47,43 @@ fn separator<'a>(last: &'a [u8], next: &'a [u8]) -> &'a [u8] {
     }
 }
 
-/// Heads from one top to the next.
-const TOP: usize = 16;
+/// Blocks of a group.
+const GROUP: usize = 16;
+
+/// Blocks that follow each other: what a search needs of them lies side by side, so that it waits for memory once.
+#[derive(Debug, Clone)]
+struct Group {
+    /// Of each key the eight bytes after what all share, filled up with zeros; the largest number where there is no block.
+    heads: [u64; GROUP],
+    /// Where the first block begins in the file.
+    begin: u32,
+    /// Where each block ends.
+    ends: [u32; GROUP],
+}
 
 /// The index of a table that is read.
 #[derive(Debug)]
 pub(crate) struct Index {
     /// What all keys begin with.
     shared: Vec<u8>,
-    /// Of each key the eight bytes after that, filled up with zeros.
-    heads: Vec<u64>,
-    /// Every sixteenth of them: few enough to stay in a processor's cache, and what they leave to be searched is two lines of it.
+    groups: Vec<Group>,
+    /// The first head of each group.
     tops: Vec<u64>,
+    /// Every sixteenth of those: few enough to stay in a processor's cache, and what they leave to be searched is two lines of `tops`.
+    peaks: Vec<u64>,
     /// Where each key ends in `keys`.
     key_ends: Vec<u32>,
     /// The keys, without what they share.
     keys: Vec<u8>,
-    /// Where each block ends in the file.
-    block_ends: Vec<u64>,
+}
+
+/// Where a search goes on: what it needs was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spot {
+    group: usize,
+    wanted: u64,
+    /// Before all blocks or behind them: nothing is left to be looked at.
+    is_outside: bool,
 }
 
 impl Index {
@@ -74,58 +95,110 @@ impl Index {
         let shared = cursor.record().map_or(0, |record| shared_len(record.key, &last));
         let mut index = Self {
             shared: last[..shared].to_vec(),
-            heads: Vec::new(),
+            groups: Vec::new(),
             tops: Vec::new(),
+            peaks: Vec::new(),
             key_ends: Vec::new(),
             keys: Vec::new(),
-            block_ends: Vec::new(),
         };
+        let mut before = 0;
         while let Some(record) = cursor.record() {
             let key = record.key.strip_prefix(&index.shared[..]).ok_or("an index is out of order")?;
             let end = take_varint(&mut &*record.value).ok_or("an index has an entry without an offset")?;
-            if index.block_ends.last().copied().unwrap_or(0) >= end {
+            // A table ends soon after its target, which is far below, or with one long value.
+            let end = u32::try_from(end).map_err(|_| "a table is longer than 4 GiB")?;
+            if before >= end {
                 return Err("an index has blocks out of order");
             }
-            if index.heads.len().is_multiple_of(TOP) {
-                index.tops.push(head(key));
-            }
-            index.heads.push(head(key));
             index.keys.extend_from_slice(key);
-            index
-                .key_ends
-                .push(u32::try_from(index.keys.len()).map_err(|_| "an index is longer than 4 GiB")?);
-            index.block_ends.push(end);
+            let key_end = u32::try_from(index.keys.len()).map_err(|_| "an index is longer than 4 GiB")?;
+            index.add(head(key), before, end);
+            index.key_ends.push(key_end);
+            before = end;
             cursor.next()?;
         }
+        index.shrink();
         Ok(index)
+    }
+
+    fn add(&mut self, head: u64, begin: u32, end: u32) {
+        let at = self.blocks() % GROUP;
+        if at == 0 {
+            if self.tops.len().is_multiple_of(GROUP) {
+                self.peaks.push(head);
+            }
+            self.tops.push(head);
+            self.groups.push(Group { heads: [u64::MAX; GROUP], begin, ends: [0; GROUP] });
+        }
+        if let Some(group) = self.groups.last_mut() {
+            group.heads[at] = head;
+            group.ends[at] = end;
+        }
+    }
+
+    fn shrink(&mut self) {
+        self.groups.shrink_to_fit();
+        self.tops.shrink_to_fit();
+        self.keys.shrink_to_fit();
+        self.key_ends.shrink_to_fit();
     }
 
     /// Blocks.
     pub(crate) fn blocks(&self) -> usize {
-        self.block_ends.len()
+        self.key_ends.len()
     }
 
     /// Where a block begins and ends in the file.
     #[inline]
     pub(crate) fn range(&self, block: usize) -> (u64, u64) {
-        (block.checked_sub(1).map_or(0, |before| self.block_ends[before]), self.block_ends[block])
+        let (group, at) = (&self.groups[block / GROUP], block % GROUP);
+        let begin = at.checked_sub(1).map_or(group.begin, |before| group.ends[before]);
+        (u64::from(begin), u64::from(group.ends[at]))
     }
 
     /// The only block that may hold the key, or the number of blocks where none does.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> usize {
+        self.find_from(self.spot(key), key)
+    }
+
+    /// The first half of [`find`](Self::find), after which memory is on its way: something else can be done meanwhile.
+    #[inline]
+    pub(crate) fn spot(&self, key: &[u8]) -> Spot {
         let Some(rest) = key.strip_prefix(&self.shared[..]) else {
-            return if key < &self.shared[..] { 0 } else { self.blocks() };
+            let group = if key < &self.shared[..] { 0 } else { self.groups.len() };
+            return Spot { group, wanted: 0, is_outside: true };
         };
         let wanted = head(rest);
-        // The last top below what is wanted, and the heads from there to the next one.
-        let from = self.tops.partition_point(|top| *top < wanted).saturating_sub(1) * TOP;
-        let to = self.heads.len().min(from + TOP + 1);
-        let mut at = from + self.heads[from..to].partition_point(|head| *head < wanted);
-        while self.heads.get(at) == Some(&wanted) && self.key(at) < rest {
+        let count = |heads: &[u64]| heads.iter().map(|head| usize::from(*head < wanted)).sum::<usize>();
+        // Each time the last one below what is wanted, and those from there to the next.
+        let from = self.peaks.partition_point(|peak| *peak < wanted).saturating_sub(1) * GROUP;
+        let to = self.tops.len().min(from + GROUP);
+        let group = (from + count(&self.tops[from..to])).saturating_sub(1);
+        if let Some(group) = self.groups.get(group) {
+            let first = std::ptr::from_ref(group).cast::<u8>();
+            (0..size_of::<Group>()).step_by(64).for_each(|line| prefetch::read(first.wrapping_add(line)));
+        }
+        Spot { group, wanted, is_outside: false }
+    }
+
+    /// The second half.
+    #[inline]
+    pub(crate) fn find_from(&self, spot: Spot, key: &[u8]) -> usize {
+        let Some(group) = self.groups.get(spot.group).filter(|_| !spot.is_outside) else {
+            return if spot.group == 0 { 0 } else { self.blocks() };
+        };
+        let before = group.heads.iter().map(|head| usize::from(*head < spot.wanted)).sum::<usize>();
+        let mut at = (spot.group * GROUP + before).min(self.blocks());
+        let rest = key.get(self.shared.len()..).unwrap_or_default();
+        while at < self.blocks() && self.head(at) == spot.wanted && self.key(at) < rest {
             at += 1;
         }
         at
+    }
+
+    fn head(&self, at: usize) -> u64 {
+        self.groups[at / GROUP].heads[at % GROUP]
     }
 
     fn key(&self, at: usize) -> &[u8] {
@@ -137,9 +210,9 @@ impl Index {
     pub(crate) fn bytes(&self) -> usize {
         self.shared.capacity()
             + self.keys.capacity()
-            + 8 * (self.heads.capacity() + self.tops.capacity())
+            + size_of::<Group>() * self.groups.capacity()
+            + 8 * (self.tops.capacity() + self.peaks.capacity())
             + 4 * self.key_ends.capacity()
-            + 8 * self.block_ends.capacity()
     }
 }
 

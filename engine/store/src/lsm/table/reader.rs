@@ -114,12 +114,16 @@ impl Table {
         stamp: Stamp,
         f: impl FnOnce(Stamp, &[u8]) -> R,
     ) -> Result<Option<R>> {
-        if let Some(filter) = &self.filter
-            && Filter::new(filter).is_ok_and(|filter| !filter.may_hold(hash))
-        {
+        let filter = self.filter.as_ref().and_then(|bytes| Filter::new(bytes).ok());
+        if let Some(filter) = &filter {
+            filter.prefetch(hash);
+        }
+        // Both waits for memory at once: the filter seldom says no where this is asked for a key that is there.
+        let spot = self.index.spot(key);
+        if filter.is_some_and(|filter| !filter.may_hold(hash)) {
             return Ok(None);
         }
-        let number = self.index.find(key);
+        let number = self.index.find_from(spot, key);
         if number == self.index.blocks() {
             return Ok(None);
         }
