@@ -112,12 +112,13 @@ impl DurableOptions {
             cache_bytes,
             is_cache_shared: self.cache.is_none(),
             shape: Shape {
-                block_bytes: 2 << 10,
+                block_bytes: 1 << 10,
                 compression: match self.compression {
                     Compression::None => lsm::Compression::None,
                     Compression::Lz4 => lsm::Compression::Lz4,
                 },
                 filter_bits_per_key: if self.profile == Profile::LowMemory { 0 } else { 10 },
+                piece_bytes: (memtable_bytes as usize / 16).clamp(64 << 10, 2 << 20) / 4096 * 4096,
             },
             table_bytes: (2 * memtable_bytes).max(2 << 20),
             targets: Targets {

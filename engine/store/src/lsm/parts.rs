@@ -166,7 +166,12 @@ impl Table {
         cache_bytes: u64,
     ) -> crate::error::Result<Self> {
         let failed = |error: std::io::Error| crate::error::Error::io(path, "write", &error);
-        let shape = Shape { block_bytes: 2 << 10, compression: Compression::Lz4, filter_bits_per_key: 10 };
+        let shape = Shape {
+            block_bytes: 2 << 10,
+            compression: Compression::Lz4,
+            filter_bits_per_key: 10,
+            piece_bytes: 64 << 10,
+        };
         let vfs: Arc<dyn Vfs> = Arc::new(Disk);
         let mut builder = TableBuilder::new(vfs.create(path).map_err(failed)?, 1, shape);
         for (key, value) in pairs {

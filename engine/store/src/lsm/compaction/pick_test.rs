@@ -15,7 +15,8 @@ const TARGETS: Targets = Targets { level0_tables: 4, base_bytes: 100, multiplier
 fn any_table() -> Arc<Table> {
     let disk = SimDisk::new();
     disk.make_dir(Path::new("/d"));
-    let shape = Shape { block_bytes: 100, compression: Compression::None, filter_bits_per_key: 0 };
+    let shape =
+        Shape { block_bytes: 100, compression: Compression::None, filter_bits_per_key: 0, piece_bytes: 100 };
     let mut builder = TableBuilder::new(disk.create(Path::new("/d/1")).unwrap(), 1, shape);
     builder.add(&Record { key: b"k", stamp: Stamp::new(1, Kind::Set), value: b"v" }).unwrap();
     builder.finish().unwrap();

@@ -36,7 +36,8 @@ fn version() -> impl Strategy<Value = Version> {
 
 fn table(disk: &SimDisk, number: u64, versions: &[(Sequence, &Version)]) -> Option<(Vec<u8>, Arc<Table>)> {
     let path = PathBuf::from(format!("/d/{number}"));
-    let shape = Shape { block_bytes: 30, compression: Compression::None, filter_bits_per_key: 0 };
+    let shape =
+        Shape { block_bytes: 30, compression: Compression::None, filter_bits_per_key: 0, piece_bytes: 100 };
     let mut builder = TableBuilder::new(disk.create(&path).unwrap(), number, shape);
     for (sequence, Version { key, kind, value }) in versions {
         builder.add(&Record { key, stamp: Stamp::new(*sequence, *kind), value }).unwrap();

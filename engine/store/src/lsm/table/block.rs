@@ -141,8 +141,19 @@ struct At {
 impl<B: AsRef<[u8]>> BlockCursor<B> {
     /// A cursor that stands nowhere yet. Looks at the block's frame.
     pub(crate) fn new(bytes: B) -> Result<Self, Damage> {
+        Self::with_space(bytes, Vec::new())
+    }
+
+    /// The same, with space for keys that another one had.
+    pub(super) fn with_space(bytes: B, mut key: Vec<u8>) -> Result<Self, Damage> {
         Block::new(bytes.as_ref())?;
-        Ok(Self { bytes, key: Vec::new(), at: None })
+        key.clear();
+        Ok(Self { bytes, key, at: None })
+    }
+
+    /// The block, and the space for keys.
+    pub(super) fn into_parts(self) -> (B, Vec<u8>) {
+        (self.bytes, self.key)
     }
 
     fn block(&self) -> Result<Block<'_>, Damage> {

@@ -9,9 +9,6 @@ use crate::lsm::record::{Record, Sequence};
 use crate::lsm::vfs::{WriteFile, write_all_at};
 use std::io;
 
-/// Bytes that are collected before they are written.
-const PIECE: usize = 256 * 1024;
-
 /// How a table is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -20,6 +17,8 @@ pub(crate) struct Shape {
     pub(crate) compression: Compression,
     /// 0 for no filter.
     pub(crate) filter_bits_per_key: u32,
+    /// Bytes that are collected before they are written. What is written at once, the system keeps in large folios, in which a read finds its bytes sooner.
+    pub(crate) piece_bytes: usize,
 }
 
 /// What was written.
@@ -101,13 +100,18 @@ impl TableBuilder {
         self.raw.clear();
         self.block.finish(&mut self.raw);
         frame::put(&mut self.out, &self.raw, self.shape.compression, self.number);
-        if self.out.len() >= PIECE { self.write() } else { Ok(()) }
+        // Whole pieces, so that each begins where a folio may.
+        let whole = self.out.len() / self.shape.piece_bytes * self.shape.piece_bytes;
+        self.write(whole)
     }
 
-    fn write(&mut self) -> io::Result<()> {
-        write_all_at(&mut *self.file, &self.out, self.written)?;
-        self.written += self.out.len() as u64;
-        self.out.clear();
+    /// Hands so many of the collected bytes to the system.
+    fn write(&mut self, len: usize) -> io::Result<()> {
+        if len > 0 {
+            write_all_at(&mut *self.file, &self.out[..len], self.written)?;
+            self.written += len as u64;
+            self.out.drain(..len);
+        }
         Ok(())
     }
 
@@ -144,7 +148,7 @@ impl TableBuilder {
         let (versions, last_sequence) = (self.versions, self.last_sequence);
         let footer = Footer { blocks_len, filter_len, index_len, versions, last_sequence };
         self.out.extend_from_slice(&footer.to_bytes(self.number));
-        self.write()?;
+        self.write(self.out.len())?;
         self.file.sync()?;
         Ok(Some(Finished { bytes: self.written, first_key, last_key, versions, last_sequence }))
     }

@@ -66,6 +66,19 @@ pub(crate) fn open<'a>(framed: &'a [u8], file: u64, space: &'a mut Vec<u8>) -> R
     }
 }
 
+/// As [`open`], with the block in `space` even where it was not compressed.
+pub(crate) fn open_into(framed: &[u8], file: u64, space: &mut Vec<u8>) -> Result<(), Damage> {
+    let is_compressed = framed.iter().nth_back(4).is_some_and(|kind| *kind != Compression::None as u8);
+    if is_compressed {
+        return open(framed, file, space).map(drop);
+    }
+    let mut nothing = Vec::new();
+    let raw = open(framed, file, &mut nothing)?;
+    space.clear();
+    space.extend_from_slice(raw);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,11 +55,16 @@ const GROUP: usize = 16;
 struct Group {
     /// Of each key the eight bytes after what all share, filled up with zeros; the largest number where there is no block.
     heads: [u64; GROUP],
+    /// Of each key its length after what all share, or [`LONG`].
+    lens: [u8; GROUP],
     /// Where the first block begins in the file.
     begin: u32,
     /// Where each block ends.
     ends: [u32; GROUP],
 }
+
+/// The length of a key that its head does not hold all of.
+const LONG: u8 = 9;
 
 /// The index of a table that is read.
 #[derive(Debug)]
@@ -71,10 +76,9 @@ pub(crate) struct Index {
     tops: Vec<u64>,
     /// Every sixteenth of those: few enough to stay in a processor's cache, and what they leave to be searched is two lines of `tops`.
     peaks: Vec<u64>,
-    /// Where each key ends in `keys`.
-    key_ends: Vec<u32>,
-    /// The keys, without what they share.
-    keys: Vec<u8>,
+    blocks: usize,
+    /// The keys that are longer than a head, without what all share: of each the number of its block.
+    long: Vec<(u32, Box<[u8]>)>,
 }
 
 /// Where a search goes on: what it needs was asked for.
@@ -98,8 +102,8 @@ impl Index {
             groups: Vec::new(),
             tops: Vec::new(),
             peaks: Vec::new(),
-            key_ends: Vec::new(),
-            keys: Vec::new(),
+            blocks: 0,
+            long: Vec::new(),
         };
         let mut before = 0;
         while let Some(record) = cursor.record() {
@@ -110,10 +114,7 @@ impl Index {
             if before >= end {
                 return Err("an index has blocks out of order");
             }
-            index.keys.extend_from_slice(key);
-            let key_end = u32::try_from(index.keys.len()).map_err(|_| "an index is longer than 4 GiB")?;
-            index.add(head(key), before, end);
-            index.key_ends.push(key_end);
+            index.add(key, before, end);
             before = end;
             cursor.next()?;
         }
@@ -121,31 +122,36 @@ impl Index {
         Ok(index)
     }
 
-    fn add(&mut self, head: u64, begin: u32, end: u32) {
-        let at = self.blocks() % GROUP;
+    fn add(&mut self, key: &[u8], begin: u32, end: u32) {
+        let (head, at) = (head(key), self.blocks % GROUP);
         if at == 0 {
             if self.tops.len().is_multiple_of(GROUP) {
                 self.peaks.push(head);
             }
             self.tops.push(head);
-            self.groups.push(Group { heads: [u64::MAX; GROUP], begin, ends: [0; GROUP] });
+            self.groups.push(Group { heads: [u64::MAX; GROUP], lens: [0; GROUP], begin, ends: [0; GROUP] });
         }
         if let Some(group) = self.groups.last_mut() {
             group.heads[at] = head;
+            group.lens[at] = key.len().min(usize::from(LONG)) as u8;
             group.ends[at] = end;
         }
+        if key.len() >= usize::from(LONG) {
+            // Blocks are fewer than the bytes of a file that is shorter than 4 GiB.
+            self.long.push((self.blocks as u32, key.into()));
+        }
+        self.blocks += 1;
     }
 
     fn shrink(&mut self) {
         self.groups.shrink_to_fit();
         self.tops.shrink_to_fit();
-        self.keys.shrink_to_fit();
-        self.key_ends.shrink_to_fit();
+        self.long.shrink_to_fit();
     }
 
     /// Blocks.
     pub(crate) fn blocks(&self) -> usize {
-        self.key_ends.len()
+        self.blocks
     }
 
     /// Where a block begins and ends in the file.
@@ -191,7 +197,7 @@ impl Index {
         let before = group.heads.iter().map(|head| usize::from(*head < spot.wanted)).sum::<usize>();
         let mut at = (spot.group * GROUP + before).min(self.blocks());
         let rest = key.get(self.shared.len()..).unwrap_or_default();
-        while at < self.blocks() && self.head(at) == spot.wanted && self.key(at) < rest {
+        while at < self.blocks() && self.head(at) == spot.wanted && self.is_before(at, rest) {
             at += 1;
         }
         at
@@ -201,18 +207,24 @@ impl Index {
         self.groups[at / GROUP].heads[at % GROUP]
     }
 
-    fn key(&self, at: usize) -> &[u8] {
-        let begin = at.checked_sub(1).map_or(0, |before| self.key_ends[before] as usize);
-        &self.keys[begin..self.key_ends[at] as usize]
+    /// Whether the key of a block stands before another one with the same head.
+    fn is_before(&self, at: usize, rest: &[u8]) -> bool {
+        match self.groups[at / GROUP].lens[at % GROUP] {
+            LONG => {
+                let long = self.long.partition_point(|(block, _)| (*block as usize) < at);
+                self.long.get(long).is_some_and(|(_, key)| &key[..] < rest)
+            }
+            // Equal as far as they go, but for zeros that fill up the shorter one.
+            len => usize::from(len) < rest.len(),
+        }
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
         self.shared.capacity()
-            + self.keys.capacity()
+            + self.long.iter().map(|(_, key)| size_of::<(u32, Box<[u8]>)>() + key.len()).sum::<usize>()
             + size_of::<Group>() * self.groups.capacity()
             + 8 * (self.tops.capacity() + self.peaks.capacity())
-            + 4 * self.key_ends.capacity()
     }
 }
 

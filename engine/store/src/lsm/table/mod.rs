@@ -6,6 +6,7 @@ mod block_builder;
 mod block_test;
 mod builder;
 mod cache;
+mod cursor;
 mod filter;
 mod footer;
 mod frame;
@@ -16,9 +17,10 @@ mod table_test;
 
 pub(crate) use builder::{Shape, TableBuilder};
 pub(crate) use cache::BlockCache;
+pub(crate) use cursor::TableCursor;
 pub(crate) use filter::hash;
 pub(crate) use frame::Compression;
-pub(crate) use reader::{Table, TableCursor};
+pub(crate) use reader::Table;
 
 #[cfg(feature = "parts")]
 pub(crate) use {

@@ -1,13 +1,13 @@
 //! How is a version found in a table? The filter may say no; else the index names the one block, which is in the cache or is read, and that is searched as it is.
 
-use super::block::{Block, BlockCursor};
+use super::block::Block;
 use super::cache::BlockCache;
 use super::filter::Filter;
 use super::footer::{FOOTER, Footer};
 use super::frame;
 use super::index::Index;
 use crate::error::{Error, Result};
-use crate::lsm::record::{Record, Stamp};
+use crate::lsm::record::Stamp;
 use crate::lsm::vfs::{ReadFile, Vfs, read_exact_at};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -178,15 +178,29 @@ impl Table {
         done
     }
 
-    /// A block of its own, for a cursor.
-    fn block(&self, number: usize) -> Result<BlockCursor<Arc<[u8]>>> {
-        let cached = self.cache.as_ref().and_then(|cache| cache.get((self.number, number as u32)));
-        // Not put into the cache: a scan would push out what is read again.
-        let block = cached.map_or_else(|| self.read(number, |raw| Arc::from(raw)), Ok)?;
-        BlockCursor::new(block).map_err(|reason| self.damaged(number, reason))
+    /// The blocks, by number.
+    pub(super) fn index(&self) -> &Index {
+        &self.index
     }
 
-    fn damaged(&self, block: usize, reason: &'static str) -> Error {
+    /// A block that is in the cache.
+    pub(super) fn cached(&self, number: usize) -> Option<Arc<[u8]>> {
+        self.cache.as_ref().and_then(|cache| cache.get((self.number, number as u32)))
+    }
+
+    /// Reads the bytes from one place of the file to another, blocks as they lie there.
+    pub(super) fn read_framed(&self, begin: u64, end: u64, framed: &mut Vec<u8>) -> Result<()> {
+        framed.resize((end - begin) as usize, 0);
+        read_exact_at(&*self.file, framed, begin).map_err(|error| Error::io(&self.path, "read", &error))
+    }
+
+    /// Takes a block that was read out of its frame.
+    pub(super) fn unframe(&self, framed: &[u8], begin: u64, raw: &mut Vec<u8>) -> Result<()> {
+        let opened = frame::open_into(framed, self.number, raw);
+        opened.map_err(|reason| Error::corrupt(&self.path, begin, reason))
+    }
+
+    pub(super) fn damaged(&self, block: usize, reason: &'static str) -> Error {
         Error::corrupt(&self.path, self.index.range(block).0, reason)
     }
 }
@@ -197,107 +211,5 @@ impl Drop for Table {
             // One that stays is removed when the store is opened.
             let _ = self.vfs.remove(&self.path);
         }
-    }
-}
-
-/// A place in a table, or past its ends.
-pub(crate) struct TableCursor {
-    table: Arc<Table>,
-    number: usize,
-    block: Option<BlockCursor<Arc<[u8]>>>,
-}
-
-impl TableCursor {
-    /// A cursor that stands nowhere yet.
-    pub(crate) fn new(table: Arc<Table>) -> Self {
-        Self { table, number: 0, block: None }
-    }
-
-    /// The version at the place.
-    #[inline]
-    pub(crate) fn record(&self) -> Option<Record<'_>> {
-        self.block.as_ref().and_then(BlockCursor::record)
-    }
-
-    /// Moves within a block; none, where there is none with this number.
-    fn within(
-        &mut self,
-        number: Option<usize>,
-        go: impl FnOnce(&mut BlockCursor<Arc<[u8]>>) -> std::result::Result<(), &'static str>,
-    ) -> Result<()> {
-        let Some(number) = number.filter(|number| *number < self.table.index.blocks()) else {
-            self.block = None;
-            return Ok(());
-        };
-        if self.number != number || self.block.is_none() {
-            self.block = None;
-            self.block = Some(self.table.block(number)?);
-            self.number = number;
-        }
-        let Some(block) = &mut self.block else { return Ok(()) };
-        let done = go(block);
-        if done.is_err() {
-            self.block = None;
-        }
-        done.map_err(|reason| self.table.damaged(number, reason))
-    }
-
-    /// Goes to the first version that does not stand before `(key, stamp)`.
-    pub(crate) fn seek(&mut self, key: &[u8], stamp: Stamp) -> Result<()> {
-        let number = self.table.index.find(key);
-        self.within(Some(number), |block| block.seek(key, stamp))?;
-        self.go_on()
-    }
-
-    /// Goes to the last version that stands before `(key, stamp)`.
-    pub(crate) fn seek_before(&mut self, key: &[u8], stamp: Stamp) -> Result<()> {
-        let last = self.table.index.blocks() - 1;
-        let number = self.table.index.find(key).min(last);
-        self.within(Some(number), |block| block.seek_before(key, stamp))?;
-        self.go_back()
-    }
-
-    pub(crate) fn first(&mut self) -> Result<()> {
-        self.within(Some(0), BlockCursor::first)
-    }
-
-    pub(crate) fn last(&mut self) -> Result<()> {
-        let last = self.table.index.blocks() - 1;
-        self.within(Some(last), BlockCursor::last)
-    }
-
-    #[inline]
-    pub(crate) fn next(&mut self) -> Result<()> {
-        let Some(block) = &mut self.block else { return Ok(()) };
-        if let Err(reason) = block.next() {
-            self.block = None;
-            return Err(self.table.damaged(self.number, reason));
-        }
-        self.go_on()
-    }
-
-    pub(crate) fn previous(&mut self) -> Result<()> {
-        if self.block.is_none() {
-            return Ok(());
-        }
-        self.within(Some(self.number), BlockCursor::previous)?;
-        self.go_back()
-    }
-
-    /// At the end of a block, the first version of the next one.
-    #[inline]
-    fn go_on(&mut self) -> Result<()> {
-        if self.block.is_some() && self.record().is_none() {
-            return self.within(Some(self.number + 1), BlockCursor::first);
-        }
-        Ok(())
-    }
-
-    /// Before the beginning of a block, the last version of the one before.
-    fn go_back(&mut self) -> Result<()> {
-        if self.block.is_some() && self.record().is_none() {
-            return self.within(self.number.checked_sub(1), BlockCursor::last);
-        }
-        Ok(())
     }
 }

@@ -72,7 +72,7 @@ proptest! {
         probes in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..45, 0_usize..3), 1..30),
     ) {
         let compression = if lz4 { Compression::Lz4 } else { Compression::None };
-        let disk = written(&model, Shape { block_bytes, compression, filter_bits_per_key });
+        let disk = written(&model, Shape { block_bytes, compression, filter_bits_per_key, piece_bytes: 1_000 });
         let cache = (cache_bytes > 0).then(|| Arc::new(BlockCache::new(cache_bytes, block_bytes)));
         let table = Arc::new(Table::open(&vfs(&disk), Path::new(PATH), 7, cache).unwrap());
         let everything: Vec<_> = model.iter().map(expected).collect();
@@ -111,7 +111,12 @@ fn every_flipped_or_missing_byte_is_an_error_with_file_and_offset() {
     let model: Model = (0..120_u64)
         .map(|number| ((number.to_be_bytes().to_vec(), Reverse(Stamp::new(number, Kind::Set))), vec![7; 20]))
         .collect();
-    let shape = Shape { block_bytes: 500, compression: Compression::Lz4, filter_bits_per_key: 10 };
+    let shape = Shape {
+        block_bytes: 500,
+        compression: Compression::Lz4,
+        filter_bits_per_key: 10,
+        piece_bytes: 1_000,
+    };
     let disk = written(&model, shape);
     let len = disk.content()[Path::new(PATH)].len();
     let everything: Vec<_> = model.iter().map(expected).collect();

@@ -46,7 +46,12 @@ impl Default for TreeOptions {
             frozen_memtables: 2,
             cache_bytes: 64 << 20,
             is_cache_shared: false,
-            shape: Shape { block_bytes: 4 << 10, compression: Compression::Lz4, filter_bits_per_key: 10 },
+            shape: Shape {
+                block_bytes: 4 << 10,
+                compression: Compression::Lz4,
+                filter_bits_per_key: 10,
+                piece_bytes: 2 << 20,
+            },
             table_bytes: 64 << 20,
             targets: Targets { level0_tables: 4, base_bytes: 256 << 20, multiplier: 10 },
             level0_stop: 20,

@@ -25,7 +25,12 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         memtable_bytes: 4_096,
         frozen_memtables: 2,
         cache_bytes: 1_000,
-        shape: Shape { block_bytes: 64, compression: Compression::Lz4, filter_bits_per_key: 10 },
+        shape: Shape {
+            block_bytes: 64,
+            compression: Compression::Lz4,
+            filter_bits_per_key: 10,
+            piece_bytes: 100,
+        },
         table_bytes: 500,
         targets: Targets { level0_tables: 2, base_bytes: 1_000, multiplier: 3 },
         level0_stop: 8,

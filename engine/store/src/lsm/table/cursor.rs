@@ -1,0 +1,200 @@
+//! How does a table go by in order? Block after block, each out of a piece of the file that was read ahead: the further a cursor has come in one direction, the longer the next piece.
+//!
+//! Blocks that are in the cache are taken from there; those that are not are not put there, for a scan would push out what is read again.
+
+use super::block::{BlockCursor, Damage};
+use super::reader::Table;
+use crate::error::Result;
+use crate::lsm::record::{Record, Stamp};
+use std::sync::Arc;
+
+/// Bytes that are read for the second block in a row, and at most.
+const FIRST_AHEAD: u64 = 8 << 10;
+const MOST_AHEAD: u64 = 128 << 10;
+
+/// A block that a cursor stands in.
+enum Bytes {
+    Cached(Arc<[u8]>),
+    Own(Vec<u8>),
+}
+
+impl AsRef<[u8]> for Bytes {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Cached(bytes) => bytes,
+            Self::Own(bytes) => bytes,
+        }
+    }
+}
+
+/// A piece of the file, from a block's beginning on.
+#[derive(Default)]
+struct Piece {
+    framed: Vec<u8>,
+    begin: u64,
+    /// Bytes to be read where the next block is a neighbour of this one; 0 for the block alone.
+    ahead: u64,
+}
+
+impl Piece {
+    /// What it has from one place of the file to another, if it has it.
+    fn part(&self, begin: u64, end: u64) -> Option<&[u8]> {
+        let from = usize::try_from(begin.checked_sub(self.begin)?).ok()?;
+        self.framed.get(from..from + (end - begin) as usize)
+    }
+}
+
+/// A place in a table, or past its ends.
+pub(crate) struct TableCursor {
+    table: Arc<Table>,
+    number: usize,
+    block: Option<BlockCursor<Bytes>>,
+    piece: Piece,
+    /// Space of a block that is no longer needed.
+    spare: Vec<u8>,
+}
+
+impl TableCursor {
+    /// A cursor that stands nowhere yet.
+    pub(crate) fn new(table: Arc<Table>) -> Self {
+        Self { table, number: 0, block: None, piece: Piece::default(), spare: Vec::new() }
+    }
+
+    /// The version at the place.
+    #[inline]
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
+        self.block.as_ref().and_then(BlockCursor::record)
+    }
+
+    /// Moves within a block; none, where there is none with this number.
+    fn within(
+        &mut self,
+        number: Option<usize>,
+        go: impl FnOnce(&mut BlockCursor<Bytes>) -> std::result::Result<(), Damage>,
+    ) -> Result<()> {
+        let Some(number) = number.filter(|number| *number < self.table.index().blocks()) else {
+            self.block = None;
+            return Ok(());
+        };
+        if self.number != number || self.block.is_none() {
+            self.enter(number)?;
+        }
+        let Some(block) = &mut self.block else { return Ok(()) };
+        let done = go(block);
+        if done.is_err() {
+            self.block = None;
+        }
+        done.map_err(|reason| self.table.damaged(number, reason))
+    }
+
+    /// Has another block, and stands nowhere in it.
+    fn enter(&mut self, number: usize) -> Result<()> {
+        let from = self.block.as_ref().map(|_| self.number);
+        let key = match self.block.take().map(BlockCursor::into_parts) {
+            Some((Bytes::Own(space), key)) => {
+                self.spare = space;
+                key
+            }
+            Some((Bytes::Cached(_), key)) => key,
+            None => Vec::new(),
+        };
+        let bytes = self.fetch(number, from)?;
+        let block =
+            BlockCursor::with_space(bytes, key).map_err(|reason| self.table.damaged(number, reason))?;
+        self.block = Some(block);
+        self.number = number;
+        Ok(())
+    }
+
+    fn fetch(&mut self, number: usize, from: Option<usize>) -> Result<Bytes> {
+        let index = self.table.index();
+        let (begin, end) = index.range(number);
+        let is_next = from.is_some_and(|from| from + 1 == number);
+        if self.piece.part(begin, end).is_none() {
+            if let Some(block) = self.table.cached(number) {
+                return Ok(Bytes::Cached(block));
+            }
+            let is_neighbour = is_next || from == Some(number + 1);
+            self.piece.ahead =
+                if is_neighbour { (self.piece.ahead * 2).clamp(FIRST_AHEAD, MOST_AHEAD) } else { 0 };
+            let (mut first, mut last) = (number, number);
+            let is_short = |first, last| index.range(last).1 - index.range(first).0 < self.piece.ahead;
+            if is_next {
+                while last + 1 < index.blocks() && is_short(first, last + 1) {
+                    last += 1;
+                }
+            } else {
+                while first > 0 && is_short(first - 1, last) {
+                    first -= 1;
+                }
+            }
+            let (from, to) = (index.range(first).0, index.range(last).1);
+            self.piece.begin = from;
+            self.table.read_framed(from, to, &mut self.piece.framed)?;
+        }
+        let mut raw = std::mem::take(&mut self.spare);
+        let framed = self.piece.part(begin, end).unwrap_or_default();
+        self.table.unframe(framed, begin, &mut raw)?;
+        Ok(Bytes::Own(raw))
+    }
+
+    /// Goes to the first version that does not stand before `(key, stamp)`.
+    pub(crate) fn seek(&mut self, key: &[u8], stamp: Stamp) -> Result<()> {
+        let number = self.table.index().find(key);
+        self.within(Some(number), |block| block.seek(key, stamp))?;
+        self.go_on()
+    }
+
+    /// Goes to the last version that stands before `(key, stamp)`.
+    pub(crate) fn seek_before(&mut self, key: &[u8], stamp: Stamp) -> Result<()> {
+        let last = self.table.index().blocks() - 1;
+        let number = self.table.index().find(key).min(last);
+        self.within(Some(number), |block| block.seek_before(key, stamp))?;
+        self.go_back()
+    }
+
+    pub(crate) fn first(&mut self) -> Result<()> {
+        self.within(Some(0), BlockCursor::first)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<()> {
+        let last = self.table.index().blocks() - 1;
+        self.within(Some(last), BlockCursor::last)
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        let Some(block) = &mut self.block else { return Ok(()) };
+        if let Err(reason) = block.next() {
+            self.block = None;
+            return Err(self.table.damaged(self.number, reason));
+        }
+        self.go_on()
+    }
+
+    pub(crate) fn previous(&mut self) -> Result<()> {
+        if self.block.is_none() {
+            return Ok(());
+        }
+        self.within(Some(self.number), BlockCursor::previous)?;
+        self.go_back()
+    }
+
+    /// At the end of a block, the first version of the next one.
+    #[inline]
+    fn go_on(&mut self) -> Result<()> {
+        if self.block.is_some() && self.record().is_none() {
+            return self.within(Some(self.number + 1), BlockCursor::first);
+        }
+        Ok(())
+    }
+
+    /// Before the beginning of a block, the last version of the one before.
+    fn go_back(&mut self) -> Result<()> {
+        if self.block.is_some() && self.record().is_none() {
+            return self.within(self.number.checked_sub(1), BlockCursor::last);
+        }
+        Ok(())
+    }
+}
