@@ -19,6 +19,9 @@ const MAX_LEVELS: usize = 14;
 /// What a version counts for pages: about what it takes where keys come in random order. It can be half as much again where all pages are half full.
 const PAGE_SHARE: usize = 32;
 
+/// So many steps before a cursor comes to a version, it is asked for.
+const AHEAD: usize = 4;
+
 /// How far right a new page of level 0 begins in one that is full.
 const HALF: usize = SLOTS / 2;
 
@@ -355,6 +358,10 @@ impl Tree {
             let is_there = place.at < order.len() && here.entry(order, place.at) == place.node.raw();
             is_there.then(|| {
                 let at = place.at + 1;
+                // Versions lie in the order in which they came: each of them is a wait for memory, so they are asked for some steps before.
+                if at + AHEAD < order.len() {
+                    self.prefetch(here.entry(order, at + AHEAD));
+                }
                 (at < order.len()).then(|| here.entry(order, at))
             })
         });
@@ -368,6 +375,7 @@ impl Tree {
             let behind = self.at(here.next()?, 0)?;
             let found = self.record(behind);
             if is_before(this.key, this.stamp, found.key, found.stamp) {
+                self.prefetch_first(behind.page);
                 return Some(behind);
             }
         }
@@ -382,6 +390,22 @@ impl Tree {
                 };
             }
         }
+    }
+
+    fn prefetch(&self, entry: u32) {
+        if let Some(node) = Node::from_raw(entry) {
+            node.prefetch(&self.arena);
+        }
+    }
+
+    /// Asks for the versions with which a page begins, and for the page behind it.
+    fn prefetch_first(&self, page: PageAt) {
+        let page = page.page(&self.arena);
+        if let Some(next) = page.next() {
+            next.prefetch(&self.arena);
+        }
+        let order = page.order();
+        (1..order.len().min(1 + AHEAD)).for_each(|at| self.prefetch(page.entry(order, at)));
     }
 
     fn is_after(&self, place: Place, record: Record) -> bool {
