@@ -1,9 +1,9 @@
 //! The calls that only a durable database answers.
 
 use super::Database;
-use crate::durable::{Batch, Durable, LaidAside, Snapshot, StorageStats};
+use crate::durable::{Batch, CompactProgress, Durable, LaidAside, Snapshot, StorageStats};
 use crate::error::{Error, Result};
-use std::ops::RangeBounds;
+use std::ops::{ControlFlow, RangeBounds};
 use std::path::Path;
 
 impl Database {
@@ -65,12 +65,55 @@ impl Database {
         self.durable("flush")?.flush()
     }
 
-    /// Writes what is in memory to tables, and merges tables until no level holds more than it may.
+    /// Writes what is in memory to tables, and waits until no level of them holds more than it may: until the merges that go on behind the writes have caught up with them.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn settle(&self) -> Result<()> {
+        self.durable("settle")?.settle()
+    }
+
+    /// Writes what is in memory to tables and merges everything that was written before the call into one level: then each key has one version, and what was overwritten or deleted, or is
+    /// over, is gone from the disk but for what snapshots hold. Reads and writes go on meanwhile.
+    ///
+    /// It reads and writes about as much as there is, tables apart that are in place already. On the disk it takes room for what lies above the lowest level and for a table or two, for it works
+    /// table by table; each step counts at once, so a compaction that is interrupted is no loss.
+    ///
+    /// ```
+    /// # fn main() -> plumbkv::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("plumbkv-doc-compact-{}", std::process::id()));
+    /// use plumbkv::{Database, Options};
+    ///
+    /// let db = Database::open(Options::durable(&directory))?;
+    /// for round in 0..3 {
+    ///     db.set(b"key", format!("value {round}").as_bytes())?;
+    ///     db.set(format!("key {round}").as_bytes(), b"")?;
+    ///     db.delete(format!("key {round}").as_bytes())?;
+    ///     db.flush()?;
+    /// }
+    /// db.compact()?;
+    /// let stats = db.storage_stats()?;
+    /// assert_eq!((stats.versions, stats.deletions), (1, 0));
+    /// assert_eq!(stats.levels.iter().filter(|level| level.tables > 0).count(), 1);
+    /// # drop(db);
+    /// # let _ = std::fs::remove_dir_all(&directory);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
     pub fn compact(&self) -> Result<()> {
-        self.durable("compact")?.compact()
+        self.compact_with(|_| ControlFlow::Continue(())).map(drop)
+    }
+
+    /// As [`compact`](Self::compact), and asks every few hundred kilobytes whether to go on. False, where `go_on` ended it: what was merged by then stays so, and
+    /// files that were not finished are removed.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn compact_with(&self, go_on: impl FnMut(CompactProgress) -> ControlFlow<()>) -> Result<bool> {
+        self.durable("compact")?.compact(go_on)
     }
 
     /// Makes a copy of the database in `directory`, which is made for it, on the same file system: of links to its tables, which take no more room until the

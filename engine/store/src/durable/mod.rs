@@ -22,6 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+pub use admin::CompactProgress;
 pub(crate) use options::DurableOptions;
 pub use options::{Compression, Profile, SyncMode};
 pub use repair::LaidAside;

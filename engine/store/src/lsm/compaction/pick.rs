@@ -101,7 +101,7 @@ fn level0_choice(version: &Version, base: usize) -> Choice {
 fn level_choice(version: &Version, level: usize, target: usize) -> Choice {
     let cost = |table: &TableFacts| {
         let below = version.levels[target].iter().map(|table| &*table.facts);
-        let met = below.filter(|other| meets(other, &table.first_key, &table.last_key));
+        let met = below.filter(|other| other.meets(&table.first_key, &table.last_key));
         met.map(|other| other.bytes).sum::<u64>() as f64 / table.bytes.max(1) as f64
     };
     let tables = version.levels[level].iter().map(|table| &*table.facts);
@@ -112,13 +112,9 @@ fn level_choice(version: &Version, level: usize, target: usize) -> Choice {
     Choice { level, upper, target, lower }
 }
 
-fn meets(table: &TableFacts, first: &[u8], last: &[u8]) -> bool {
-    &table.first_key[..] <= last && first <= &table.last_key[..]
-}
-
-fn overlapping(version: &Version, level: usize, first: &[u8], last: &[u8]) -> Vec<u64> {
+pub(super) fn overlapping(version: &Version, level: usize, first: &[u8], last: &[u8]) -> Vec<u64> {
     let tables = version.levels[level].iter().map(|table| &*table.facts);
-    tables.filter(|table| meets(table, first, last)).map(|table| table.number).collect()
+    tables.filter(|table| table.meets(first, last)).map(|table| table.number).collect()
 }
 
 /// Bytes by which levels are above what they may hold: the work that waits.

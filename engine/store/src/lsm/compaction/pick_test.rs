@@ -12,7 +12,7 @@ use std::sync::Arc;
 const TARGETS: Targets = Targets { level0_tables: 4, base_bytes: 100, multiplier: 10 };
 
 /// Some table: what is in it makes no difference here.
-fn any_table() -> Arc<Table> {
+pub(super) fn any_table() -> Arc<Table> {
     let disk = SimDisk::new();
     disk.make_dir(Path::new("/d"));
     let shape = Shape { block_bytes: 100, compression: Compression::None, filter_bits_per_key: 0 };
@@ -31,6 +31,7 @@ fn facts(number: u64, first: u32, last: u32, bytes: u64) -> TableFacts {
         last_sequence: number,
         first_key: key(first),
         last_key: key(last),
+        ..TableFacts::default()
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct TreeStats {
     pub(crate) debt_bytes: u64,
     /// Versions in tables and memtables.
     pub(crate) versions: u64,
+    /// Those of them in tables that say that a key is gone.
+    pub(crate) deletions: u64,
     pub(crate) memtable_bytes: u64,
     pub(crate) frozen_memtables: usize,
     /// Bytes of memory that indexes and filters take.
@@ -188,6 +190,7 @@ impl Inner {
             levels,
             debt_bytes: debt_bytes(version, &self.options.targets),
             versions: in_memtables + version.tables().map(|(_, table)| table.facts.versions).sum::<u64>(),
+            deletions: version.tables().map(|(_, table)| table.facts.deletions).sum(),
             memtable_bytes,
             frozen_memtables: view.frozen.len(),
             index_bytes: index_bytes(version),

@@ -10,6 +10,9 @@ mod commit;
 mod damage_test;
 #[cfg(test)]
 mod fault_test;
+mod merge;
+#[cfg(test)]
+mod merge_test;
 mod open;
 mod options;
 #[cfg(test)]
@@ -27,7 +30,6 @@ mod work;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::lsm::compaction::pick;
 use crate::lsm::iter::{Live, Visible};
 use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
@@ -37,6 +39,7 @@ use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
 use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
+use merge::Underway;
 use parking_lot::{Condvar, Mutex};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,6 +47,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use view::View;
 
+pub(crate) use merge::MergeProgress;
 pub(crate) use options::{SyncMode, TreeOptions};
 pub(crate) use repair::repair;
 
@@ -98,6 +102,8 @@ struct State {
     /// Logs that are written to no more and were not synced yet.
     unsynced: Vec<(PathBuf, LogWriter)>,
     is_closing: bool,
+    /// The merge that is being done.
+    underway: Option<Underway>,
 }
 
 impl State {
@@ -193,22 +199,6 @@ impl Tree {
         drop(commit);
         while self.inner.flush_oldest()? {}
         self.inner.look()
-    }
-
-    /// Merges until nothing is left to be merged.
-    pub(crate) fn settle(&self) -> Result<()> {
-        loop {
-            let version = Arc::clone(&self.inner.state.lock().view.version);
-            match pick(&version, &self.inner.options.targets) {
-                Some(_) if self.inner.options.has_workers => {
-                    let mut state = self.inner.state.lock();
-                    self.inner.look()?;
-                    self.inner.room.wait_for(&mut state, std::time::Duration::from_millis(100));
-                }
-                Some(choice) => self.inner.compact(&choice)?,
-                None => return self.inner.look(),
-            }
-        }
     }
 
     /// Syncs and ends; what was acknowledged lasts.

@@ -216,6 +216,7 @@ impl Opening<'_> {
                 spare: None,
                 unsynced: Vec::new(),
                 is_closing: false,
+                underway: None,
             }),
             work: Condvar::new(),
             room: Condvar::new(),
@@ -364,6 +365,8 @@ impl Replay {
             level: 0,
             version: &version,
             now_ms: opening.clock.now_ms(),
+            after: None,
+            until: None,
         };
         let runs = vec![Run::Memtable(MemtableCursor::new(memtable))];
         let added = write_tables(&output, runs, || opening.take_number(), |_| Ok(()))?;

@@ -38,7 +38,7 @@ pub(super) fn open(disk: &SimDisk, options: TreeOptions) -> Result<Tree, Error> 
     Tree::open(Arc::new(disk.clone()), Path::new(DIRECTORY), options, Arc::new(ManualClock::new(NOW_MS)))
 }
 
-fn everything(snapshot: &TreeSnapshot) -> Result<Model, Error> {
+pub(super) fn everything(snapshot: &TreeSnapshot) -> Result<Model, Error> {
     let mut walk = snapshot.walk();
     let mut found = Model::new();
     walk.first()?;
