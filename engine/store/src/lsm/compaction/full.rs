@@ -5,7 +5,7 @@
 //! comes to an end however much is written meanwhile: what arrives behind it waits for the next time. Each level is about a tenth of the next, so all steps together write little
 //! more than what there is. A step is done in slices: what they make counts, and what they replace leaves the disk, as soon as one is written.
 
-use super::pick::{Choice, overlapping};
+use super::pick::{Choice, target};
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
 use crate::lsm::record::Sequence;
 use std::ops::Range;
@@ -53,7 +53,7 @@ impl Sweep {
         let upper: Vec<_> = tables.filter(|table| table.last_sequence <= self.until).collect();
         let first = upper.iter().map(|table| &table.first_key).min()?;
         let last = upper.iter().map(|table| &table.last_key).max()?;
-        let (target, lower) = target(version, 0, first, last);
+        let (target, lower) = target(version, 0, LOWEST, first, last);
         Some(Choice { level: 0, upper: upper.iter().map(|table| table.number).collect(), target, lower })
     }
 
@@ -67,16 +67,10 @@ impl Sweep {
         let (target, lower) = if is_lowest {
             (LOWEST, Vec::new())
         } else {
-            target(version, self.level, &table.first_key, &table.last_key)
+            target(version, self.level, LOWEST, &table.first_key, &table.last_key)
         };
         Some(Choice { level: self.level, upper: vec![table.number], target, lower })
     }
-}
-
-/// The next level that holds anything in a range of keys, and what; the lowest, where none does.
-fn target(version: &Version, level: usize, first: &[u8], last: &[u8]) -> (usize, Vec<u64>) {
-    let mut found = (level + 1..LEVELS).map(|level| (level, overlapping(version, level, first, last)));
-    found.find(|(_, lower)| !lower.is_empty()).unwrap_or((LOWEST, Vec::new()))
 }
 
 /// A part of a merge by key.
