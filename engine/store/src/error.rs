@@ -94,6 +94,17 @@ pub enum Error {
         /// The cursor.
         cursor: u64,
     },
+    /// A pair that was to be [ingested](crate::Database::ingest) has a key that does not come after the one before it.
+    #[error(
+        "pair {pair} of those to be ingested has {}; sort them by key and name each key once. Nothing was ingested",
+        if *is_duplicate { "the key of the one before it" } else { "a key below that of the one before it" }
+    )]
+    OutOfOrder {
+        /// Which pair, counted from 1.
+        pair: u64,
+        /// Its key is the same.
+        is_duplicate: bool,
+    },
     /// Another process has the directory open.
     #[error(
         "{path} is in use by another process; a store has one process at a time: end that one, or ask it"

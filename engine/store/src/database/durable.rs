@@ -1,7 +1,7 @@
 //! The calls that only a durable database answers.
 
 use super::Database;
-use crate::durable::{Batch, CompactProgress, Durable, LaidAside, Snapshot, StorageStats};
+use crate::durable::{Batch, CompactProgress, Durable, Ingest, LaidAside, Snapshot, StorageStats};
 use crate::error::{Error, Result};
 use std::ops::{ControlFlow, RangeBounds};
 use std::path::Path;
@@ -47,6 +47,52 @@ impl Database {
     /// [`Io`](Error::Io) and [`Corrupt`](Error::Corrupt); [`Unsupported`](Error::Unsupported) in memory mode.
     pub fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
         self.durable("delete_range")?.delete_range(range)
+    }
+
+    /// Takes in pairs that come sorted by key, each key once, and returns how many they were. They go straight into tables, without the log and the memtable, and lie where they
+    /// would come to lie after all merges, unless other tables hold keys between them: the way to load much data. Memory is taken for one table at a time.
+    ///
+    /// Nobody sees any of them before the call returns, then everybody sees all; until then other calls go on. They count as written at the end of the call: what others wrote to the
+    /// same keys meanwhile is overwritten. For a moment writes wait, while what is in memory is written to tables.
+    ///
+    /// ```
+    /// # fn main() -> plumbkv::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("plumbkv-doc-ingest-{}", std::process::id()));
+    /// use plumbkv::{Database, Error, Options};
+    ///
+    /// let db = Database::open(Options::durable(&directory))?;
+    /// let pairs = (0..10_000_u32).map(|number| (number.to_be_bytes(), format!("value {number}")));
+    /// assert_eq!(db.ingest(pairs)?, 10_000);
+    /// assert_eq!(db.get(&7_u32.to_be_bytes())?, Some(b"value 7".to_vec()));
+    ///
+    /// let unsorted = db.ingest([("b", "1"), ("a", "2")]);
+    /// assert!(matches!(unsorted, Err(Error::OutOfOrder { pair: 2, .. })));
+    /// assert_eq!(db.get(b"b")?, None);
+    /// # drop(db);
+    /// # let _ = std::fs::remove_dir_all(&directory);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Ingest::set`] and [`Ingest::finish`], and [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn ingest<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<u64> {
+        let mut ingest = self.durable("ingest")?.ingest();
+        for (key, value) in pairs {
+            ingest.set(key.as_ref(), value.as_ref())?;
+        }
+        ingest.finish()
+    }
+
+    /// Begins to take in sorted pairs, one by one: [`ingest`](Self::ingest) for sources that can fail, and for values that end.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn begin_ingest(&self) -> Result<Ingest<'_>> {
+        Ok(self.durable("ingest")?.ingest())
     }
 
     /// Makes everything that was acknowledged before the call last.

@@ -47,6 +47,8 @@ pub struct StorageStats {
     pub flushed_bytes: u64,
     /// Bytes of tables that were merged from others.
     pub merged_bytes: u64,
+    /// Bytes of tables that were ingested.
+    pub ingested_bytes: u64,
     /// Times that writes had to wait for flushes or merges.
     pub stalls: u64,
     /// How long in all.
@@ -84,6 +86,7 @@ impl Durable {
             logged_bytes: stats.written,
             flushed_bytes: stats.flushed,
             merged_bytes: stats.merged,
+            ingested_bytes: stats.ingested,
             stalls: stats.stalls,
             stalled: Duration::from_micros(stats.stalled_us),
             failure: self.tree.failure(),

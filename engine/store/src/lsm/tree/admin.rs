@@ -23,6 +23,8 @@ pub(super) struct Counters {
     pub(super) flushed: AtomicU64,
     /// Bytes of tables that merges made.
     pub(super) merged: AtomicU64,
+    /// Bytes of tables that were ingested.
+    pub(super) ingested: AtomicU64,
     /// Times that writes waited for room, and for how long.
     pub(super) stalls: AtomicU64,
     pub(super) stalled_us: AtomicU64,
@@ -49,6 +51,7 @@ pub(crate) struct TreeStats {
     pub(crate) written: u64,
     pub(crate) flushed: u64,
     pub(crate) merged: u64,
+    pub(crate) ingested: u64,
     pub(crate) stalls: u64,
     pub(crate) stalled_us: u64,
 }
@@ -200,6 +203,7 @@ impl Inner {
             written: of(&counters.written),
             flushed: of(&counters.flushed),
             merged: of(&counters.merged),
+            ingested: of(&counters.ingested),
             stalls: of(&counters.stalls),
             stalled_us: of(&counters.stalled_us),
         }

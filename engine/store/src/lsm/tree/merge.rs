@@ -3,21 +3,13 @@
 
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
-use crate::lsm::compaction::{Choice, Output, Slice, Sweep, pick, slices, write_tables};
+use crate::lsm::compaction::{Choice, Output, Slice, Sweep, Underway, pick, slices, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, LEVELS, TableFacts, TableHandle, Version};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Where a merge writes to while it is under way: nothing else may be put there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Underway {
-    pub(super) target: usize,
-    pub(super) first: Vec<u8>,
-    pub(super) last: Vec<u8>,
-}
 
 /// How far a merge of everything has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

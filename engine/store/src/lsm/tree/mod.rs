@@ -10,6 +10,9 @@ mod commit;
 mod damage_test;
 #[cfg(test)]
 mod fault_test;
+mod ingest;
+#[cfg(test)]
+mod ingest_test;
 mod merge;
 #[cfg(test)]
 mod merge_test;
@@ -30,6 +33,7 @@ mod work;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::lsm::compaction::Underway;
 use crate::lsm::iter::{Live, Visible};
 use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
@@ -39,7 +43,6 @@ use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
 use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
-use merge::Underway;
 use parking_lot::{Condvar, Mutex};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -47,6 +50,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use view::View;
 
+pub(crate) use ingest::Ingest;
 pub(crate) use merge::MergeProgress;
 pub(crate) use options::{SyncMode, TreeOptions};
 pub(crate) use repair::repair;

@@ -9,6 +9,7 @@ use crate::lsm::vfs::{Fault, SimDisk, Vfs};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,6 +59,8 @@ enum Step {
     Write(Vec<(Vec<u8>, Change)>),
     Flush,
     Settle,
+    MergeAll,
+    Ingest(BTreeMap<Vec<u8>, (Vec<u8>, Option<u64>)>),
     Reopen { is_killed: bool },
     Look,
 }
@@ -84,6 +87,8 @@ fn step() -> impl Strategy<Value = Step> {
         20 => prop::collection::vec((key(), change), 1..6).prop_map(Step::Write),
         2 => Just(Step::Flush),
         2 => Just(Step::Settle),
+        1 => Just(Step::MergeAll),
+        2 => prop::collection::btree_map(key(), (value(), prop::option::of(900_u64..1_100)), 0..12).prop_map(Step::Ingest),
         2 => any::<bool>().prop_map(|is_killed| Step::Reopen { is_killed }),
         1 => Just(Step::Look),
     ]
@@ -121,6 +126,19 @@ proptest! {
                 }
                 Step::Flush => tree.flush().unwrap(),
                 Step::Settle => tree.settle().unwrap(),
+                Step::MergeAll => assert!(tree.merge_all(|_| ControlFlow::Continue(())).unwrap()),
+                Step::Ingest(pairs) => {
+                    let mut ingest = tree.ingest();
+                    for (key, (value, until_ms)) in &pairs {
+                        ingest.add(key, value, *until_ms).unwrap();
+                    }
+                    ingest.prepare().unwrap();
+                    prop_assert_eq!(ingest.install().unwrap(), pairs.len() as u64);
+                    for (key, (value, until_ms)) in pairs {
+                        let is_there = until_ms.is_none_or(|until_ms| until_ms > NOW_MS);
+                        if is_there { model.insert(key, value) } else { model.remove(&key) };
+                    }
+                }
                 Step::Reopen { is_killed } => {
                     looks.clear();
                     if is_killed { drop(tree) } else { tree.close().unwrap() }

@@ -126,18 +126,33 @@ impl Inner {
     pub(super) fn install(
         &self,
         state: &mut State,
-        mut edit: Edit,
+        edit: Edit,
         change: impl FnOnce(&mut View),
     ) -> Result<()> {
-        edit.next_file = Some(state.next_file);
-        let known = Arc::clone(&state.view.version);
+        let edit = Edit { next_file: Some(state.next_file), ..edit };
+        let version = self.edited(state, &edit)?;
+        self.apply(state, version, &edit, change)
+    }
+
+    /// The tables there are after an edit, all of them open.
+    pub(super) fn edited(&self, state: &State, edit: &Edit) -> Result<Version> {
+        let known = &state.view.version;
         let open = |facts: &TableFacts| {
             let same = known.tables().find(|(_, table)| table.facts.number == facts.number);
             same.map_or_else(|| self.open_table(facts), |(_, table)| Ok(Arc::clone(&table.table)))
         };
-        let version =
-            known.edited(&edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
-        self.record(state, &version, &edit)?;
+        known.edited(edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))
+    }
+
+    /// Writes an edit to the manifest, and shows the version that it leads to.
+    pub(super) fn apply(
+        &self,
+        state: &mut State,
+        version: Version,
+        edit: &Edit,
+        change: impl FnOnce(&mut View),
+    ) -> Result<()> {
+        self.record(state, &version, edit)?;
         let mut view = View::clone(&state.view);
         view.version = Arc::new(version);
         change(&mut view);
