@@ -88,6 +88,18 @@ pub enum Error {
         /// The memory budget in bytes.
         budget: u64,
     },
+    /// A batch is longer than the log takes at once.
+    #[error(
+        "the batch has {len} {unit} and one may have {max}; split it: each part is carried out whole or not at all, though not all parts together"
+    )]
+    BatchTooLong {
+        /// What it has.
+        len: u64,
+        /// The most that it may have.
+        max: u64,
+        /// Of what: bytes of keys, values and their lengths, or writes.
+        unit: &'static str,
+    },
     /// A cursor of [`scan`](crate::Database::scan) that no call has returned, or that is forgotten.
     #[error("the cursor {cursor} is not known, or no longer; begin again with 0")]
     UnknownCursor {

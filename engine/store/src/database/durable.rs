@@ -27,7 +27,7 @@ impl Database {
     /// Carries out all writes of a batch, or none.
     ///
     /// # Errors
-    /// As [`set`](Self::set), and [`Unsupported`](Error::Unsupported) in memory mode.
+    /// As [`set`](Self::set), [`BatchTooLong`](Error::BatchTooLong) above 2 GiB or 2^27 writes, and [`Unsupported`](Error::Unsupported) in memory mode.
     pub fn write(&self, batch: &Batch) -> Result<()> {
         self.durable("write")?.write(batch)
     }
@@ -40,8 +40,12 @@ impl Database {
         Ok(self.durable("snapshot")?.snapshot())
     }
 
-    /// Removes the keys in `range` and returns how many there were. Other writes wait meanwhile; after a power cut the first of them may be gone and the
-    /// last still there.
+    /// Removes the keys in `range` and returns how many there were. Other writes wait until it is through; reads go on.
+    ///
+    /// It deletes key by key: it walks through the range, values included, and writes a deletion for each key that is there, in batches of about 1 MiB. Each batch is atomic and all of
+    /// them together are not: a reader, a snapshot, a power cut or an error may find the first keys gone and the last still there, and a call that was cut off can be made again. The
+    /// deletions take room of their own until merges have reached what they delete; [`compact`](Self::compact) brings that forward. To remove everything at one moment there is
+    /// [`clear`](Self::clear), which costs next to nothing.
     ///
     /// # Errors
     /// [`Io`](Error::Io) and [`Corrupt`](Error::Corrupt); [`Unsupported`](Error::Unsupported) in memory mode.

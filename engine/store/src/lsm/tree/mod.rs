@@ -117,6 +117,9 @@ impl State {
     }
 }
 
+/// The most writes in a batch: a memtable has addresses for so many in one with [`MAX_PAYLOAD`].
+const MAX_WRITES: u64 = 1 << 27;
+
 /// Writes that count together or not at all.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
@@ -157,6 +160,17 @@ impl Batch {
         self.writes = 0;
     }
 
+    /// Whether it can be carried out at once.
+    fn check(&self) -> Result<()> {
+        let (bytes, writes) = (self.payload.len() as u64, self.writes);
+        for (len, max, unit) in [(bytes, MAX_PAYLOAD as u64, "bytes"), (writes, MAX_WRITES, "writes")] {
+            if len > max {
+                return Err(Error::BatchTooLong { len, max, unit });
+            }
+        }
+        Ok(())
+    }
+
     fn put(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
         put_write(&mut self.payload, &Write { kind, key, value });
         self.writes += 1;
@@ -166,9 +180,7 @@ impl Batch {
 impl Tree {
     /// Carries out a batch. How long it lasts once this returned is the sync mode's promise.
     pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
-        if batch.payload.len() > MAX_PAYLOAD {
-            return Err(Error::ValueTooLong { len: batch.payload.len(), max: MAX_PAYLOAD });
-        }
+        batch.check()?;
         self.inner.write(&batch.payload, batch.writes)
     }
 

@@ -1,6 +1,6 @@
 //! Does a tree hold what a sorted map holds, whatever is flushed, merged, opened again and looked back at in between?
 
-use super::{Batch, SyncMode, Tree, TreeOptions, TreeSnapshot};
+use super::{Batch, MAX_PAYLOAD, MAX_WRITES, SyncMode, Tree, TreeOptions, TreeSnapshot};
 use crate::clock::ManualClock;
 use crate::error::Error;
 use crate::lsm::compaction::Targets;
@@ -242,4 +242,33 @@ fn a_failure_in_the_log_ends_writes_and_says_why() {
     drop(tree);
     assert_eq!(content(&open(&disk, small(SyncMode::Always)).unwrap()).unwrap().len(), 1);
     let _: Vec<String> = disk.list(Path::new(DIRECTORY)).unwrap();
+}
+
+#[test]
+fn a_batch_may_be_as_long_as_the_log_takes_and_no_longer() {
+    let batch = |bytes: usize, writes: u64| Batch { payload: vec![0; bytes], writes };
+    assert_eq!(batch(MAX_PAYLOAD, MAX_WRITES).check(), Ok(()));
+    let disk = SimDisk::new();
+    let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
+    let operations = disk.operations();
+    let cases = [
+        (
+            MAX_PAYLOAD + 1,
+            1,
+            "the batch has 2147483648 bytes and one may have 2147483647; split it: each part",
+        ),
+        (0, MAX_WRITES + 1, "the batch has 134217729 writes and one may have 134217728; split it: each part"),
+    ];
+    for (bytes, writes, text) in cases {
+        let error = tree.write(&batch(bytes, writes)).unwrap_err();
+        assert!(error.to_string().starts_with(text), "{error}");
+    }
+    assert_eq!(disk.operations(), operations, "nothing was written");
+    // Of the most writes with the most bytes the last begins where a link of eight bytes each can lead to.
+    let most = super::commit::memtable_bytes(MAX_PAYLOAD, MAX_WRITES);
+    assert!(most as u64 / 8 <= u64::from(u32::MAX));
+    let mut one = Batch::default();
+    one.set(b"a", b"b");
+    tree.write(&one).unwrap();
+    assert_eq!(content(&tree).unwrap().len(), 1);
 }
