@@ -71,7 +71,8 @@ impl Options {
         self.with_durable(|durable| durable.cache = Some(bytes))
     }
 
-    /// How tables are compressed. Default [`Compression::Lz4`].
+    /// How tables are compressed that are written from now on. Default [`Compression::Lz4`]. Each block says how it is: a store can be opened with another compression than before,
+    /// and merges bring it in bit by bit.
     #[must_use]
     pub fn compression(self, compression: Compression) -> Self {
         self.with_durable(|durable| durable.compression = compression)

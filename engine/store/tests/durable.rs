@@ -353,3 +353,41 @@ fn an_ingest_does_not_come_between_a_look_and_the_write_that_follows_it() {
     });
     assert!(db.increment(b"counter", 0).unwrap() >= 200_000_000);
 }
+
+#[test]
+fn compressions_can_be_changed_and_zstd_makes_the_smallest_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |compression| {
+        let options = Options::durable(directory.path()).memory_budget(1 << 20).compression(compression);
+        Database::open(options).unwrap()
+    };
+    let value = |number: u32| {
+        format!(
+            "{{\"name\": \"user {number}\", \"mail\": \"user{number}@example.org\", \"age\": {}}}",
+            number % 90
+        )
+    };
+    let mut sizes = Vec::new();
+    for (round, compression) in (0..).zip([Compression::None, Compression::Lz4, Compression::Zstd]) {
+        let db = open(compression);
+        // What the last round left is read, and written anew.
+        if round > 0 {
+            assert_eq!(db.get(&7_u32.to_be_bytes()).unwrap(), Some(value(7 + round - 1).into_bytes()));
+        }
+        for number in 0..5_000_u32 {
+            db.set(&number.to_be_bytes(), value(number + round).as_bytes()).unwrap();
+        }
+        db.compact().unwrap();
+        assert_eq!(db.verify(|_| ()).unwrap(), 5_000);
+        sizes.push(db.storage_stats().unwrap().levels.iter().map(|level| level.bytes).sum::<u64>());
+        db.close().unwrap();
+    }
+    println!("{sizes:?} bytes without, with lz4, with zstd");
+    assert!(sizes[1] < sizes[0] / 2 && sizes[2] < sizes[1] * 4 / 5, "{sizes:?}");
+    let db = open(Compression::None);
+    let found: Vec<_> = db.snapshot().unwrap().range(.., Direction::Forward).map(Result::unwrap).collect();
+    assert!(
+        found.len() == 5_000
+            && (2..).zip(&found).all(|(number, (_, found))| *found == value(number).into_bytes())
+    );
+}

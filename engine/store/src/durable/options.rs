@@ -45,6 +45,9 @@ pub enum Compression {
     /// [LZ4](https://lz4.org): quick to read.
     #[default]
     Lz4,
+    /// [Zstandard](https://facebook.github.io/zstd/), level 3: smaller files than with LZ4, at several times its CPU time. Flushes and merges take it when they write, reads when a
+    /// block is not in the cache.
+    Zstd,
 }
 
 /// The least memory that a durable database can do with.
@@ -116,6 +119,7 @@ impl DurableOptions {
                 compression: match self.compression {
                     Compression::None => lsm::Compression::None,
                     Compression::Lz4 => lsm::Compression::Lz4,
+                    Compression::Zstd => lsm::Compression::Zstd,
                 },
                 filter_bits_per_key: if self.profile == Profile::LowMemory { 0 } else { 10 },
             },
