@@ -13,6 +13,9 @@ mod fault_test;
 mod ingest;
 #[cfg(test)]
 mod ingest_test;
+mod many;
+#[cfg(test)]
+mod many_test;
 mod merge;
 #[cfg(test)]
 mod merge_test;
