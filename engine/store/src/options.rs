@@ -78,6 +78,13 @@ impl Options {
         self.with_durable(|durable| durable.compression = compression)
     }
 
+    /// How many bytes of keys and values the merges behind the writes may read in a second, so that they leave the disk to others. Default: as many as they can. Set below what writes
+    /// bring in, several times over, it slows writes down in the end. [`compact`](crate::Database::compact) knows no limit.
+    #[must_use]
+    pub fn merge_bytes_per_second(self, bytes: u64) -> Self {
+        self.with_durable(|durable| durable.merge_bytes_per_second = Some(bytes))
+    }
+
     /// The most memory in bytes that [`reserve`](crate::Database::reserve) and [`buffer`](crate::Database::buffer) may take beside a durable
     /// store's own. Default: none. Of no effect on a memory store, whose cap counts both.
     #[must_use]

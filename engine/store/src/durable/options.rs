@@ -61,6 +61,7 @@ pub(crate) struct DurableOptions {
     pub(crate) budget: Option<u64>,
     pub(crate) cache: Option<u64>,
     pub(crate) compression: Compression,
+    pub(crate) merge_bytes_per_second: Option<u64>,
 }
 
 impl DurableOptions {
@@ -72,6 +73,7 @@ impl DurableOptions {
             budget: None,
             cache: None,
             compression: Compression::default(),
+            merge_bytes_per_second: None,
         }
     }
 
@@ -94,6 +96,11 @@ impl DurableOptions {
         {
             let reason = "an interval of nothing; say SyncMode::Always".to_owned();
             return Err(Error::InvalidOption { option: "sync", reason });
+        }
+        if self.merge_bytes_per_second == Some(0) {
+            let reason =
+                "merges that do not go on stop all writes in the end; leave it out for no limit".to_owned();
+            return Err(Error::InvalidOption { option: "merge_bytes_per_second", reason });
         }
         // One that is written to, and two that wait to be flushed.
         let frozen_memtables = 2;
@@ -130,6 +137,7 @@ impl DurableOptions {
                 multiplier: 10,
             },
             level0_stop: 20,
+            merge_bytes_per_second: self.merge_bytes_per_second,
             manifest_bytes: 4 << 20,
             has_workers: true,
         })

@@ -49,7 +49,11 @@ pub struct StorageStats {
     pub merged_bytes: u64,
     /// Bytes of tables that were ingested.
     pub ingested_bytes: u64,
-    /// Times that writes had to wait for flushes or merges.
+    /// Times that writers were held back for a moment, because flushes or merges fell behind.
+    pub delays: u64,
+    /// How long in all, each writer by itself.
+    pub delayed: Duration,
+    /// Times that writes had to stop until a flush or a merge was through.
     pub stalls: u64,
     /// How long in all.
     pub stalled: Duration,
@@ -87,6 +91,8 @@ impl Durable {
             flushed_bytes: stats.flushed,
             merged_bytes: stats.merged,
             ingested_bytes: stats.ingested,
+            delays: stats.delays,
+            delayed: Duration::from_micros(stats.delayed_us),
             stalls: stats.stalls,
             stalled: Duration::from_micros(stats.stalled_us),
             failure: self.tree.failure(),

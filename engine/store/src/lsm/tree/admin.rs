@@ -25,7 +25,10 @@ pub(super) struct Counters {
     pub(super) merged: AtomicU64,
     /// Bytes of tables that were ingested.
     pub(super) ingested: AtomicU64,
-    /// Times that writes waited for room, and for how long.
+    /// Times that writes were held back, and for how long.
+    pub(super) delays: AtomicU64,
+    pub(super) delayed_us: AtomicU64,
+    /// Times that writes stopped until there was room, and for how long.
     pub(super) stalls: AtomicU64,
     pub(super) stalled_us: AtomicU64,
 }
@@ -52,6 +55,8 @@ pub(crate) struct TreeStats {
     pub(crate) flushed: u64,
     pub(crate) merged: u64,
     pub(crate) ingested: u64,
+    pub(crate) delays: u64,
+    pub(crate) delayed_us: u64,
     pub(crate) stalls: u64,
     pub(crate) stalled_us: u64,
 }
@@ -204,6 +209,8 @@ impl Inner {
             flushed: of(&counters.flushed),
             merged: of(&counters.merged),
             ingested: of(&counters.ingested),
+            delays: of(&counters.delays),
+            delayed_us: of(&counters.delayed_us),
             stalls: of(&counters.stalls),
             stalled_us: of(&counters.stalled_us),
         }

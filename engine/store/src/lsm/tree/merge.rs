@@ -102,7 +102,11 @@ impl Inner {
 
     /// Merges what is most in need of it. False, where nothing is.
     pub(super) fn compact_next(&self) -> Result<bool> {
-        self.compact(|version| pick(version, &self.options.targets), false, |_| self.is_open())
+        self.compact(
+            |version| pick(version, &self.options.targets),
+            false,
+            |bytes| self.hold_back_merge(bytes),
+        )
     }
 
     /// Merges what `pick` chooses, at once or in slices. False, where it chooses nothing. `go_on` hears how many bytes were read.

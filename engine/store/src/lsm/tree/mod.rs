@@ -21,6 +21,9 @@ mod merge;
 mod merge_test;
 mod open;
 mod options;
+mod pace;
+#[cfg(test)]
+mod pace_test;
 #[cfg(test)]
 mod power_test;
 mod repair;
@@ -46,6 +49,7 @@ use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
 use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
+use pace::Pace;
 use parking_lot::{Condvar, Mutex};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -88,6 +92,7 @@ struct Inner {
     flushing: Mutex<()>,
     compacting: Mutex<()>,
     counters: Counters,
+    pace: Pace,
     is_closing: AtomicBool,
     failed: OnceLock<Error>,
     _lock: Box<dyn Locked>,

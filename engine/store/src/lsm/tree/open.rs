@@ -6,6 +6,7 @@
 use super::admin::Counters;
 use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
 use super::options::{SyncMode, TreeOptions};
+use super::pace::Pace;
 use super::view::View;
 use super::{Inner, State, Tree};
 use crate::clock::Clock;
@@ -226,6 +227,7 @@ impl Opening<'_> {
             compacting: Mutex::new(()),
             is_closing: AtomicBool::new(false),
             counters: Counters::default(),
+            pace: Pace::default(),
             failed: OnceLock::new(),
             _lock: lock,
         });

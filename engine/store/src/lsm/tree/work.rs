@@ -203,6 +203,7 @@ impl Inner {
             let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version));
             cache.set_capacity(rest.max(self.options.cache_bytes / 16));
         }
+        self.feel(&view);
         let view = Arc::new(view);
         state.view = Arc::clone(&view);
         self.view.store(view);
