@@ -88,11 +88,34 @@ pub enum Error {
         /// The memory budget in bytes.
         budget: u64,
     },
+    /// A batch is longer than the log takes at once.
+    #[error(
+        "the batch has {len} {unit} and one may have {max}; split it: each part is carried out whole or not at all, though not all parts together"
+    )]
+    BatchTooLong {
+        /// What it has.
+        len: u64,
+        /// The most that it may have.
+        max: u64,
+        /// Of what: bytes of keys, values and their lengths, or writes.
+        unit: &'static str,
+    },
     /// A cursor of [`scan`](crate::Database::scan) that no call has returned, or that is forgotten.
     #[error("the cursor {cursor} is not known, or no longer; begin again with 0")]
     UnknownCursor {
         /// The cursor.
         cursor: u64,
+    },
+    /// A pair that was to be [ingested](crate::Database::ingest) has a key that does not come after the one before it.
+    #[error(
+        "pair {pair} of those to be ingested has {}; sort them by key and name each key once. Nothing was ingested",
+        if *is_duplicate { "the key of the one before it" } else { "a key below that of the one before it" }
+    )]
+    OutOfOrder {
+        /// Which pair, counted from 1.
+        pair: u64,
+        /// Its key is the same.
+        is_duplicate: bool,
     },
     /// Another process has the directory open.
     #[error(

@@ -73,8 +73,8 @@ pub use bytes::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::Database;
 pub use durable::{
-    Batch, Compression, Direction, Entry, LaidAside, LevelStats, Profile, Range, Snapshot, StorageStats,
-    SyncMode,
+    Batch, CompactProgress, Compression, Direction, Entry, Ingest, LaidAside, LevelStats, Profile, Range,
+    Snapshot, StorageStats, SyncMode,
 };
 pub use error::{Error, Result};
 pub use memory::{

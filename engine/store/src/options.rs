@@ -71,10 +71,18 @@ impl Options {
         self.with_durable(|durable| durable.cache = Some(bytes))
     }
 
-    /// How tables are compressed. Default [`Compression::Lz4`].
+    /// How tables are compressed that are written from now on. Default [`Compression::Lz4`]. Each block says how it is: a store can be opened with another compression than before,
+    /// and merges bring it in bit by bit.
     #[must_use]
     pub fn compression(self, compression: Compression) -> Self {
         self.with_durable(|durable| durable.compression = compression)
+    }
+
+    /// How many bytes of keys and values the merges behind the writes may read in a second, so that they leave the disk to others. Default: as many as they can. Set below what writes
+    /// bring in, several times over, it slows writes down in the end. [`compact`](crate::Database::compact) knows no limit.
+    #[must_use]
+    pub fn merge_bytes_per_second(self, bytes: u64) -> Self {
+        self.with_durable(|durable| durable.merge_bytes_per_second = Some(bytes))
     }
 
     /// The most memory in bytes that [`reserve`](crate::Database::reserve) and [`buffer`](crate::Database::buffer) may take beside a durable

@@ -13,8 +13,10 @@ use plumbkv::{
     Batch, Compression, Database, Direction, Error, ManualClock, Options, Policy, Profile, SyncMode,
 };
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
@@ -22,6 +24,7 @@ enum Step {
     Call(Call),
     Batch(Vec<(Key, Option<Vec<u8>>)>),
     DeleteRange(Key, Key),
+    Ingest(BTreeMap<Key, (Vec<u8>, Option<u64>)>),
     Flush,
     Compact,
     Sync,
@@ -40,6 +43,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         20 => call().prop_map(Step::Call),
         2 => proptest::collection::vec(write, 0..6).prop_map(Step::Batch),
         1 => (key(), key()).prop_map(|(from, to)| Step::DeleteRange(from, to)),
+        1 => proptest::collection::btree_map(key(), (proptest::collection::vec(any::<u8>(), 0..90), proptest::option::of(1_u64..50)), 0..9).prop_map(Step::Ingest),
         2 => Just(Step::Flush),
         1 => Just(Step::Compact),
         1 => Just(Step::Sync),
@@ -93,6 +97,18 @@ proptest! {
                     let gone: Vec<_> = if from < to { model.entries.range(from.clone()..to.clone()).map(|(key, _)| key.clone()).collect() } else { Vec::new() };
                     prop_assert_eq!(db.delete_range(&from[..]..&to[..]).unwrap(), gone.len() as u64);
                     gone.iter().for_each(|key| drop(model.entries.remove(key)));
+                }
+                Step::Ingest(pairs) => {
+                    let mut ingest = db.begin_ingest().unwrap();
+                    for (key, (value, lasts)) in pairs {
+                        let until = lasts.map(|lasts| model.now + lasts);
+                        match until {
+                            Some(until) => ingest.set_until(&key, &value, until).unwrap(),
+                            None => ingest.set(&key, &value).unwrap(),
+                        }
+                        model.entries.insert(key, (value, until));
+                    }
+                    ingest.finish().unwrap();
                 }
                 Step::Flush => db.flush().unwrap(),
                 Step::Compact => db.compact().unwrap(),
@@ -221,6 +237,11 @@ fn what_a_mode_does_not_have_is_said_so() {
     assert!(matches!(db.scan(77, 1, &mut |_| ()), Err(Error::UnknownCursor { cursor: 77 })));
     let memory = Database::open(Options::memory(1 << 20)).unwrap();
     assert!(matches!(memory.snapshot(), Err(Error::Unsupported { call: "snapshot", mode: "memory" })));
+    assert!(matches!(
+        memory.ingest([("a", "b")]),
+        Err(Error::Unsupported { call: "ingest", mode: "memory" })
+    ));
+    assert!(matches!(memory.compact(), Err(Error::Unsupported { call: "compact", mode: "memory" })));
     assert!(matches!(memory.checkpoint("x"), Err(Error::Unsupported { call: "checkpoint", mode: "memory" })));
     assert!(db.is_durable() && !memory.is_durable());
 }
@@ -272,4 +293,101 @@ fn many_threads_count_to_the_same_sum_and_all_of_it_is_there_afterwards() {
         assert_eq!(db.get(b"sum").unwrap(), Some((8 * rounds).to_string().into_bytes()));
         assert_eq!(db.snapshot().unwrap().range(.., Direction::Forward).count() as u64, 8 * rounds + 1);
     }
+}
+
+#[test]
+fn an_ingest_is_checked_and_leaves_nothing_when_it_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::open(Options::durable(directory.path()).memory_budget(1 << 20)).unwrap();
+    let names = || {
+        let names = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    let pair = |number: u32| (number.to_be_bytes().to_vec(), vec![7; 1_000]);
+    let many = || (0..10_000).map(pair);
+    let refused = [
+        db.ingest(many().chain([pair(9_999)])),
+        db.ingest(many().chain([pair(5)])),
+        db.ingest(many().chain([(vec![255; 70_000], vec![])])),
+        db.ingest(many().chain([(vec![255; 7], vec![0; 300_000])])),
+    ];
+    assert!(matches!(refused[0], Err(Error::OutOfOrder { pair: 10_001, is_duplicate: true })), "{refused:?}");
+    assert!(matches!(refused[1], Err(Error::OutOfOrder { pair: 10_001, is_duplicate: false })));
+    assert!(matches!(refused[2], Err(Error::KeyTooLong { .. })));
+    assert!(matches!(refused[3], Err(Error::TooLargeForBudget { .. })));
+    assert_eq!((names(), db.len()), (before, 0));
+    let mut ingest = db.begin_ingest().unwrap();
+    ingest.set(b"a", b"").unwrap();
+    assert!(ingest.set(&[0; 70_000], b"").is_err());
+    assert!(matches!(ingest.set(b"b", b""), Err(Error::KeyTooLong { .. })), "the first error stays");
+    assert!(matches!(ingest.finish(), Err(Error::KeyTooLong { .. })));
+    assert_eq!(db.ingest(many()).unwrap(), 10_000);
+    assert_eq!((db.len(), db.verify(|_| ()).unwrap()), (10_000, 10_000));
+    let stats = db.storage_stats().unwrap();
+    assert_eq!(stats.ingested_bytes, stats.levels.last().unwrap().bytes);
+}
+
+/// A write that depends on what is there may not have looked before the ingest and write behind it.
+#[test]
+fn an_ingest_does_not_come_between_a_look_and_the_write_that_follows_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(directory.path());
+    let floor = AtomicI64::new(0);
+    std::thread::scope(|scope| {
+        let counting = scope.spawn(|| {
+            let mut counted = 0;
+            while floor.load(Ordering::SeqCst) < 200_000_000 {
+                let least = floor.load(Ordering::SeqCst);
+                let sum = db.increment(b"counter", 1).unwrap();
+                assert!(sum > least, "{sum} after {least} had been ingested");
+                counted += 1;
+            }
+            counted
+        });
+        for round in 1..=200 {
+            db.ingest([("counter", (round * 1_000_000).to_string())]).unwrap();
+            floor.store(round * 1_000_000, Ordering::SeqCst);
+        }
+        assert!(counting.join().unwrap() > 200);
+    });
+    assert!(db.increment(b"counter", 0).unwrap() >= 200_000_000);
+}
+
+#[test]
+fn compressions_can_be_changed_and_zstd_makes_the_smallest_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |compression| {
+        let options = Options::durable(directory.path()).memory_budget(1 << 20).compression(compression);
+        Database::open(options).unwrap()
+    };
+    let value = |number: u32| {
+        format!(
+            "{{\"name\": \"user {number}\", \"mail\": \"user{number}@example.org\", \"age\": {}}}",
+            number % 90
+        )
+    };
+    let mut sizes = Vec::new();
+    for (round, compression) in (0..).zip([Compression::None, Compression::Lz4, Compression::Zstd]) {
+        let db = open(compression);
+        // What the last round left is read, and written anew.
+        if round > 0 {
+            assert_eq!(db.get(&7_u32.to_be_bytes()).unwrap(), Some(value(7 + round - 1).into_bytes()));
+        }
+        for number in 0..5_000_u32 {
+            db.set(&number.to_be_bytes(), value(number + round).as_bytes()).unwrap();
+        }
+        db.compact().unwrap();
+        assert_eq!(db.verify(|_| ()).unwrap(), 5_000);
+        sizes.push(db.storage_stats().unwrap().levels.iter().map(|level| level.bytes).sum::<u64>());
+        db.close().unwrap();
+    }
+    println!("{sizes:?} bytes without, with lz4, with zstd");
+    assert!(sizes[1] < sizes[0] / 2 && sizes[2] < sizes[1] * 4 / 5, "{sizes:?}");
+    let db = open(Compression::None);
+    let found: Vec<_> = db.snapshot().unwrap().range(.., Direction::Forward).map(Result::unwrap).collect();
+    assert!(
+        found.len() == 5_000
+            && (2..).zip(&found).all(|(number, (_, found))| *found == value(number).into_bytes())
+    );
 }

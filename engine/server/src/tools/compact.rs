@@ -1,5 +1,6 @@
-//! How are merges brought forward that would come with further writes? Tables are merged until no level holds more than it may.
+//! How does a store become as small as it can be? All tables are merged into one level, in which each key has one version.
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -10,12 +11,13 @@ use super::output::{Format, write_figures};
 use super::progress::Progress;
 use super::store::Store;
 
-/// Merge tables until no level holds more than it may.
+/// Merge all tables into one level, without what was overwritten, deleted or is over.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 What was overwritten, deleted or is over leaves the disk when its tables are merged. A server merges by itself as \
-it writes: this is for a store that is to be copied, or not to be written for long. While tables are merged they are on \
-the disk twice.
+it writes: this is for a store that is to be copied, or not to be written for long. It reads and writes about as much as \
+there is, and needs room on the disk for what lies above the lowest level and for a table or two. Interrupted, it has done \
+what it had done.
 
 Example:
   plumbkv compact --data /var/lib/plumbkv
@@ -48,8 +50,11 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let database = args.store.open()?;
     let before = database.storage_stats()?;
-    let progress = Progress::wait("merging", args.quiet);
-    database.compact()?;
+    let mut progress = Progress::begin("bytes of tables written", None, args.quiet);
+    database.compact_with(|merged| {
+        progress.at(merged.written_bytes);
+        ControlFlow::Continue(())
+    })?;
     drop(progress);
     let after = database.storage_stats()?;
     database.close().context("cannot close the store")?;

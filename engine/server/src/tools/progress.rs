@@ -8,9 +8,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// How often a line is written where stderr is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// How often the bar of what says nothing itself is redrawn.
-const TICK: Duration = Duration::from_millis(100);
-
 /// Shows progress on stderr.
 pub(super) struct Progress {
     shown: Shown,
@@ -35,15 +32,6 @@ impl Progress {
             bar.set_message(what);
         }
         Self { shown, what }
-    }
-
-    /// Says that something is under way that does not count.
-    pub(super) fn wait(what: &'static str, is_quiet: bool) -> Self {
-        let progress = Self::begin(what, None, is_quiet);
-        if let Shown::Bar(bar) = &progress.shown {
-            bar.enable_steady_tick(TICK);
-        }
-        progress
     }
 
     /// So many are done.

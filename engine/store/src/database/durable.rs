@@ -1,9 +1,9 @@
 //! The calls that only a durable database answers.
 
 use super::Database;
-use crate::durable::{Batch, Durable, LaidAside, Snapshot, StorageStats};
+use crate::durable::{Batch, CompactProgress, Durable, Ingest, LaidAside, Snapshot, StorageStats};
 use crate::error::{Error, Result};
-use std::ops::RangeBounds;
+use std::ops::{ControlFlow, RangeBounds};
 use std::path::Path;
 
 impl Database {
@@ -27,7 +27,7 @@ impl Database {
     /// Carries out all writes of a batch, or none.
     ///
     /// # Errors
-    /// As [`set`](Self::set), and [`Unsupported`](Error::Unsupported) in memory mode.
+    /// As [`set`](Self::set), [`BatchTooLong`](Error::BatchTooLong) above 2 GiB or 2^27 writes, and [`Unsupported`](Error::Unsupported) in memory mode.
     pub fn write(&self, batch: &Batch) -> Result<()> {
         self.durable("write")?.write(batch)
     }
@@ -40,13 +40,63 @@ impl Database {
         Ok(self.durable("snapshot")?.snapshot())
     }
 
-    /// Removes the keys in `range` and returns how many there were. Other writes wait meanwhile; after a power cut the first of them may be gone and the
-    /// last still there.
+    /// Removes the keys in `range` and returns how many there were. Other writes wait until it is through; reads go on.
+    ///
+    /// It deletes key by key: it walks through the range, values included, and writes a deletion for each key that is there, in batches of about 1 MiB. Each batch is atomic and all of
+    /// them together are not: a reader, a snapshot, a power cut or an error may find the first keys gone and the last still there, and a call that was cut off can be made again. The
+    /// deletions take room of their own until merges have reached what they delete; [`compact`](Self::compact) brings that forward. To remove everything at one moment there is
+    /// [`clear`](Self::clear), which costs next to nothing.
     ///
     /// # Errors
     /// [`Io`](Error::Io) and [`Corrupt`](Error::Corrupt); [`Unsupported`](Error::Unsupported) in memory mode.
     pub fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
         self.durable("delete_range")?.delete_range(range)
+    }
+
+    /// Takes in pairs that come sorted by key, each key once, and returns how many they were. They go straight into tables, without the log and the memtable, and lie where they
+    /// would come to lie after all merges, unless other tables hold keys between them: the way to load much data. Memory is taken for one table at a time.
+    ///
+    /// Nobody sees any of them before the call returns, then everybody sees all; until then other calls go on. They count as written at the end of the call: what others wrote to the
+    /// same keys meanwhile is overwritten. For a moment writes wait, while what is in memory is written to tables.
+    ///
+    /// ```
+    /// # fn main() -> plumbkv::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("plumbkv-doc-ingest-{}", std::process::id()));
+    /// use plumbkv::{Database, Error, Options};
+    ///
+    /// let db = Database::open(Options::durable(&directory))?;
+    /// let pairs = (0..10_000_u32).map(|number| (number.to_be_bytes(), format!("value {number}")));
+    /// assert_eq!(db.ingest(pairs)?, 10_000);
+    /// assert_eq!(db.get(&7_u32.to_be_bytes())?, Some(b"value 7".to_vec()));
+    ///
+    /// let unsorted = db.ingest([("b", "1"), ("a", "2")]);
+    /// assert!(matches!(unsorted, Err(Error::OutOfOrder { pair: 2, .. })));
+    /// assert_eq!(db.get(b"b")?, None);
+    /// # drop(db);
+    /// # let _ = std::fs::remove_dir_all(&directory);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Ingest::set`] and [`Ingest::finish`], and [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn ingest<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<u64> {
+        let mut ingest = self.durable("ingest")?.ingest();
+        for (key, value) in pairs {
+            ingest.set(key.as_ref(), value.as_ref())?;
+        }
+        ingest.finish()
+    }
+
+    /// Begins to take in sorted pairs, one by one: [`ingest`](Self::ingest) for sources that can fail, and for values that end.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) in memory mode.
+    pub fn begin_ingest(&self) -> Result<Ingest<'_>> {
+        Ok(self.durable("ingest")?.ingest())
     }
 
     /// Makes everything that was acknowledged before the call last.
@@ -65,12 +115,55 @@ impl Database {
         self.durable("flush")?.flush()
     }
 
-    /// Writes what is in memory to tables, and merges tables until no level holds more than it may.
+    /// Writes what is in memory to tables, and waits until no level of them holds more than it may: until the merges that go on behind the writes have caught up with them.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn settle(&self) -> Result<()> {
+        self.durable("settle")?.settle()
+    }
+
+    /// Writes what is in memory to tables and merges everything that was written before the call into one level: then each key has one version, and what was overwritten or deleted, or is
+    /// over, is gone from the disk but for what snapshots hold. Reads and writes go on meanwhile.
+    ///
+    /// It reads and writes about as much as there is, tables apart that are in place already. On the disk it takes room for what lies above the lowest level and for a table or two, for it works
+    /// table by table; each step counts at once, so a compaction that is interrupted is no loss.
+    ///
+    /// ```
+    /// # fn main() -> plumbkv::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("plumbkv-doc-compact-{}", std::process::id()));
+    /// use plumbkv::{Database, Options};
+    ///
+    /// let db = Database::open(Options::durable(&directory))?;
+    /// for round in 0..3 {
+    ///     db.set(b"key", format!("value {round}").as_bytes())?;
+    ///     db.set(format!("key {round}").as_bytes(), b"")?;
+    ///     db.delete(format!("key {round}").as_bytes())?;
+    ///     db.flush()?;
+    /// }
+    /// db.compact()?;
+    /// let stats = db.storage_stats()?;
+    /// assert_eq!((stats.versions, stats.deletions), (1, 0));
+    /// assert_eq!(stats.levels.iter().filter(|level| level.tables > 0).count(), 1);
+    /// # drop(db);
+    /// # let _ = std::fs::remove_dir_all(&directory);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
     pub fn compact(&self) -> Result<()> {
-        self.durable("compact")?.compact()
+        self.compact_with(|_| ControlFlow::Continue(())).map(drop)
+    }
+
+    /// As [`compact`](Self::compact), and asks every few hundred kilobytes whether to go on. False, where `go_on` ended it: what was merged by then stays so, and
+    /// files that were not finished are removed.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn compact_with(&self, go_on: impl FnMut(CompactProgress) -> ControlFlow<()>) -> Result<bool> {
+        self.durable("compact")?.compact(go_on)
     }
 
     /// Makes a copy of the database in `directory`, which is made for it, on the same file system: of links to its tables, which take no more room until the

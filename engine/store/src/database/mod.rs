@@ -155,7 +155,7 @@ impl Database {
     /// Stores all pairs or none; of pairs with the same key the last one counts.
     ///
     /// # Errors
-    /// As [`set`](Self::set); no pair is stored then.
+    /// As [`set`](Self::set), and [`BatchTooLong`](crate::Error::BatchTooLong) in durable mode; no pair is stored then.
     pub fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
         match &self.durable {
             None => self.store.set_many(pairs),

@@ -3,11 +3,22 @@
 use super::Durable;
 use super::snapshot::Direction;
 use crate::error::Result;
-use std::ops::RangeBounds;
+use crate::lsm::MergeProgress;
+use std::ops::{ControlFlow, RangeBounds};
 use std::path::Path;
 
 /// Bytes of keys that are deleted in one batch.
 const PIECE: usize = 1 << 20;
+
+/// How far [`Database::compact_with`](crate::Database::compact_with) has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactProgress {
+    /// Bytes of tables that it has written.
+    pub written_bytes: u64,
+    /// Bytes of tables that do not lie in the lowest level yet.
+    pub left_bytes: u64,
+}
 
 impl Durable {
     pub(crate) fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
@@ -47,9 +58,15 @@ impl Durable {
         self.tree.flush()
     }
 
-    pub(crate) fn compact(&self) -> Result<()> {
+    pub(crate) fn settle(&self) -> Result<()> {
         self.tree.flush()?;
         self.tree.settle()
+    }
+
+    pub(crate) fn compact(&self, mut go_on: impl FnMut(CompactProgress) -> ControlFlow<()>) -> Result<bool> {
+        self.tree.merge_all(|MergeProgress { written, left }| {
+            go_on(CompactProgress { written_bytes: written, left_bytes: left })
+        })
     }
 
     pub(crate) fn checkpoint(&self, directory: &Path) -> Result<()> {

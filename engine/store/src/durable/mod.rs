@@ -2,6 +2,7 @@
 
 mod admin;
 mod change;
+mod ingest;
 mod keys;
 mod options;
 mod read;
@@ -22,6 +23,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+pub use admin::CompactProgress;
+pub use ingest::Ingest;
 pub(crate) use options::DurableOptions;
 pub use options::{Compression, Profile, SyncMode};
 pub use repair::LaidAside;

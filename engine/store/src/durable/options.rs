@@ -45,6 +45,9 @@ pub enum Compression {
     /// [LZ4](https://lz4.org): quick to read.
     #[default]
     Lz4,
+    /// [Zstandard](https://facebook.github.io/zstd/), level 3: smaller files than with LZ4, at several times its CPU time. Flushes and merges take it when they write, reads when a
+    /// block is not in the cache.
+    Zstd,
 }
 
 /// The least memory that a durable database can do with.
@@ -58,6 +61,7 @@ pub(crate) struct DurableOptions {
     pub(crate) budget: Option<u64>,
     pub(crate) cache: Option<u64>,
     pub(crate) compression: Compression,
+    pub(crate) merge_bytes_per_second: Option<u64>,
 }
 
 impl DurableOptions {
@@ -69,6 +73,7 @@ impl DurableOptions {
             budget: None,
             cache: None,
             compression: Compression::default(),
+            merge_bytes_per_second: None,
         }
     }
 
@@ -91,6 +96,11 @@ impl DurableOptions {
         {
             let reason = "an interval of nothing; say SyncMode::Always".to_owned();
             return Err(Error::InvalidOption { option: "sync", reason });
+        }
+        if self.merge_bytes_per_second == Some(0) {
+            let reason =
+                "merges that do not go on stop all writes in the end; leave it out for no limit".to_owned();
+            return Err(Error::InvalidOption { option: "merge_bytes_per_second", reason });
         }
         // One that is written to, and two that wait to be flushed.
         let frozen_memtables = 2;
@@ -116,6 +126,7 @@ impl DurableOptions {
                 compression: match self.compression {
                     Compression::None => lsm::Compression::None,
                     Compression::Lz4 => lsm::Compression::Lz4,
+                    Compression::Zstd => lsm::Compression::Zstd,
                 },
                 filter_bits_per_key: if self.profile == Profile::LowMemory { 0 } else { 10 },
                 piece_bytes: (memtable_bytes as usize / 16).clamp(64 << 10, 2 << 20) / 4096 * 4096,
@@ -127,6 +138,7 @@ impl DurableOptions {
                 multiplier: 10,
             },
             level0_stop: 20,
+            merge_bytes_per_second: self.merge_bytes_per_second,
             manifest_bytes: 4 << 20,
             has_workers: true,
         })

@@ -2,9 +2,30 @@
 
 use super::Durable;
 use crate::error::Result;
-use crate::lsm::Live;
+use crate::lsm::{Live, TreeSnapshot};
 use crate::memory::{Fetched, Lifetime, Value};
 use std::sync::atomic::Ordering;
+
+/// Keys that are looked up together, and the longest value that is kept meanwhile.
+const TOGETHER: usize = 128;
+const SHORT: usize = 4 << 10;
+
+#[derive(Clone)]
+enum Found {
+    Nothing,
+    Short(Vec<u8>),
+    Long,
+}
+
+/// What is there of a few keys.
+fn look_up_piece<'k>(snapshot: &TreeSnapshot, keys: &[&'k [u8]]) -> Result<Vec<(&'k [u8], Found)>> {
+    let mut found: Vec<_> = keys.iter().map(|key| (*key, Found::Nothing)).collect();
+    snapshot.get_many(keys, |place, live| {
+        let is_short = live.value.len() <= SHORT;
+        found[place].1 = if is_short { Found::Short(live.value.to_vec()) } else { Found::Long };
+    })?;
+    Ok(found)
+}
 
 impl Durable {
     pub(crate) fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
@@ -27,11 +48,13 @@ impl Durable {
     }
 
     pub(crate) fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        let snapshot = self.tree.snapshot();
-        keys.iter().map(|key| self.counted(snapshot.get(key, |live| live.value.to_vec())?)).collect()
+        let mut values = vec![None; keys.len()];
+        self.tree.snapshot().get_many(keys, |place, live| values[place] = Some(live.value.to_vec()))?;
+        self.count(values.iter().flatten().count(), keys.len());
+        Ok(values)
     }
 
-    /// One value after the other, so that no more than one of them is in memory unless `f` keeps it.
+    /// Short values are looked up many at a time, a long one when its turn comes: so that no more than a few are in memory unless `f` keeps them.
     pub(crate) fn fetch_many<R>(
         &self,
         keys: &[&[u8]],
@@ -39,9 +62,22 @@ impl Durable {
     ) -> Result<R> {
         let snapshot = self.tree.snapshot();
         let mut failure = None;
-        let mut values = keys.iter().map_while(|key| {
-            let found = snapshot.get(key, |live| live.value.to_vec()).and_then(|found| self.counted(found));
-            let found = found.map_err(|error| failure = Some(error)).ok()?;
+        let mut pieces = keys.chunks(TOGETHER);
+        let mut piece = Vec::new().into_iter();
+        let mut values = std::iter::from_fn(|| {
+            if piece.len() == 0 {
+                let found = look_up_piece(&snapshot, pieces.next()?);
+                piece = found.map_err(|error| failure = Some(error)).ok()?.into_iter();
+            }
+            let found = match piece.next()? {
+                (_, Found::Nothing) => None,
+                (_, Found::Short(bytes)) => Some(bytes),
+                (key, Found::Long) => {
+                    let found = snapshot.get(key, |live| live.value.to_vec());
+                    found.map_err(|error| failure = Some(error)).ok()?
+                }
+            };
+            self.count(usize::from(found.is_some()), 1);
             Some(found.map(|bytes| Fetched::Value(Value::copied(bytes))))
         });
         let done = f(&mut values);
@@ -50,12 +86,15 @@ impl Durable {
     }
 
     pub(crate) fn count_many(&self, keys: &[&[u8]]) -> Result<usize> {
-        let snapshot = self.tree.snapshot();
         let mut count = 0;
-        for key in keys {
-            count += usize::from(self.counted(snapshot.get(key, |_| ())?)?.is_some());
-        }
+        self.tree.snapshot().get_many(keys, |_, _| count += 1)?;
+        self.count(count, keys.len());
         Ok(count)
+    }
+
+    fn count(&self, hits: usize, keys: usize) {
+        self.hits.fetch_add(hits as u64, Ordering::Relaxed);
+        self.misses.fetch_add((keys - hits) as u64, Ordering::Relaxed);
     }
 
     pub(super) fn counted<T>(&self, found: Option<T>) -> Result<Option<T>> {

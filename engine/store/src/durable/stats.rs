@@ -27,6 +27,8 @@ pub struct StorageStats {
     pub debt_bytes: u64,
     /// Versions of keys in tables and memtables; an upper bound of the number of keys.
     pub versions: u64,
+    /// Those of them in tables that only say that a key is gone; none, once [`Database::compact`](crate::Database::compact) is through.
+    pub deletions: u64,
     /// Bytes of memtables, those that wait to be flushed included.
     pub memtable_bytes: u64,
     /// Memtables that wait to be flushed.
@@ -45,7 +47,13 @@ pub struct StorageStats {
     pub flushed_bytes: u64,
     /// Bytes of tables that were merged from others.
     pub merged_bytes: u64,
-    /// Times that writes had to wait for flushes or merges.
+    /// Bytes of tables that were ingested.
+    pub ingested_bytes: u64,
+    /// Times that writers were held back for a moment, because flushes or merges fell behind.
+    pub delays: u64,
+    /// How long in all, each writer by itself.
+    pub delayed: Duration,
+    /// Times that writes had to stop until a flush or a merge was through.
     pub stalls: u64,
     /// How long in all.
     pub stalled: Duration,
@@ -72,6 +80,7 @@ impl Durable {
             levels: levels.collect(),
             debt_bytes: stats.debt_bytes,
             versions: stats.versions,
+            deletions: stats.deletions,
             memtable_bytes: stats.memtable_bytes,
             frozen_memtables: stats.frozen_memtables,
             index_bytes: stats.index_bytes,
@@ -81,6 +90,9 @@ impl Durable {
             logged_bytes: stats.written,
             flushed_bytes: stats.flushed,
             merged_bytes: stats.merged,
+            ingested_bytes: stats.ingested,
+            delays: stats.delays,
+            delayed: Duration::from_micros(stats.delayed_us),
             stalls: stats.stalls,
             stalled: Duration::from_micros(stats.stalled_us),
             failure: self.tree.failure(),

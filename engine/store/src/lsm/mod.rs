@@ -17,5 +17,5 @@ mod wal;
 pub(crate) use compaction::Targets;
 pub(crate) use iter::{Live, Visible};
 pub(crate) use table::{Compression, Shape, hash};
-pub(crate) use tree::{Batch, SyncMode, Tree, TreeOptions, TreeSnapshot, repair};
+pub(crate) use tree::{Batch, Ingest, MergeProgress, SyncMode, Tree, TreeOptions, TreeSnapshot, repair};
 pub(crate) use vfs::{Disk, Vfs};

@@ -35,7 +35,7 @@ impl Stamp {
     }
 
     /// Not below any stamp that a reader at this sequence number may see.
-    pub(crate) fn newest_at(sequence: Sequence) -> Self {
+    pub(crate) const fn newest_at(sequence: Sequence) -> Self {
         Self(sequence << 8 | 0xff)
     }
 

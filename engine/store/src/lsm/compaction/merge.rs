@@ -1,47 +1,53 @@
-//! How are tables made of runs? In one walk over all of them, a table after the other, each about as long as asked for.
+//! How are tables made of runs? In one walk over all of them, or over a part of their keys: a table after the other, each about as long as asked for.
 
+use super::output::{Open, Output};
 use super::retain::{Fate, fate};
 use crate::error::{Error, Result};
 use crate::lsm::iter::{Merge, Run};
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
-use crate::lsm::record::Record;
-use crate::lsm::table::{Shape, TableBuilder};
-use crate::lsm::vfs::Vfs;
-use std::path::{Path, PathBuf};
+use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp};
 
-/// Where new tables go, and what they are like.
-pub(crate) struct Output<'a> {
-    pub(crate) vfs: &'a dyn Vfs,
-    pub(crate) directory: &'a Path,
-    pub(crate) shape: Shape,
-    /// A table ends with the first key at which it is at least so long.
-    pub(crate) table_bytes: u64,
-    /// The level they are for, and the tables that there are, for deletions.
-    pub(crate) level: usize,
-    pub(crate) version: &'a Version,
-    pub(crate) now_ms: u64,
-}
+/// Bytes of keys and values from one question whether to go on to the next.
+const STEP: usize = 256 << 10;
 
-/// The file of a table.
-pub(crate) fn table_path(directory: &Path, number: u64) -> PathBuf {
-    directory.join(format!("{number:06}.table"))
-}
-
-/// Writes what lives on of the runs. Each new file gets the number that `number` gives; `go_on` is asked now and then and may stop the work with an
-/// error. The names last when this returns.
+/// Writes what lives on of the runs. Each new file gets the number that `number` gives; `go_on` hears now and then how many bytes of keys and values were read since, and may stop
+/// the work with an error. The names last when this returns; after an error none of the files is left, unless the system does not even remove them.
 pub(crate) fn write_tables(
     output: &Output,
     runs: Vec<Run>,
-    mut number: impl FnMut() -> u64,
-    mut go_on: impl FnMut(u64) -> Result<()>,
+    number: impl FnMut() -> u64,
+    go_on: impl FnMut(u64) -> Result<()>,
 ) -> Result<Vec<TableFacts>> {
+    let mut tables = Tables { output, number, done: Vec::new(), current: None };
+    let done = walk(output, runs, &mut tables, go_on).and_then(|()| tables.end());
+    match done {
+        Ok(()) => Ok(tables.done),
+        Err(error) => {
+            tables.remove();
+            Err(error)
+        }
+    }
+}
+
+fn walk(
+    output: &Output,
+    runs: Vec<Run>,
+    tables: &mut Tables<impl FnMut() -> u64>,
+    mut go_on: impl FnMut(u64) -> Result<()>,
+) -> Result<()> {
     let mut merge = Merge::new(runs);
     let mut below = Below { version: output.version, places: [0; LEVELS] };
-    let mut tables = Vec::new();
-    let mut current: Option<Open> = None;
     let mut key: Option<Vec<u8>> = None;
-    merge.first()?;
+    let mut read = 0;
+    match output.after {
+        None => merge.first()?,
+        // Of all keys that are larger this one with a zero behind it comes first.
+        Some(after) => merge.seek(&[after, &[0]].concat(), Stamp::newest_at(MAX_SEQUENCE))?,
+    }
     while let Some(Record { key: found, stamp, value }) = merge.record() {
+        if output.until.is_some_and(|until| found > until) {
+            break;
+        }
         if key.as_deref() != Some(found) {
             let kept = key.get_or_insert_default();
             kept.clear();
@@ -52,56 +58,60 @@ pub(crate) fn write_tables(
                 Fate::Drop => None,
             };
             if let Some(record) = record {
-                if current.as_ref().is_some_and(|open| open.builder.expected_bytes() >= output.table_bytes)
-                    && let Some(full) = current.take()
-                {
-                    tables.extend(full.finish()?);
-                    go_on(output.table_bytes)?;
-                }
-                let open = match &mut current {
-                    Some(open) => open,
-                    None => current.insert(Open::create(output, number())?),
-                };
-                open.builder.add(&record).map_err(|error| Error::io(&open.path, "write", &error))?;
+                tables.add(&record)?;
             }
+        }
+        read += found.len() + value.len();
+        if read >= STEP {
+            go_on(read as u64)?;
+            read = 0;
         }
         merge.next()?;
     }
-    if let Some(last) = current {
-        tables.extend(last.finish()?);
-    }
-    if !tables.is_empty() {
-        let synced = output.vfs.sync_dir(output.directory);
-        synced.map_err(|error| Error::io(output.directory, "sync", &error))?;
-    }
-    Ok(tables)
+    go_on(read as u64)
 }
 
-/// A table that is being written.
-struct Open {
-    path: PathBuf,
-    number: u64,
-    builder: TableBuilder,
+/// Those that were written, and the one that is being written.
+struct Tables<'a, N> {
+    output: &'a Output<'a>,
+    number: N,
+    done: Vec<TableFacts>,
+    current: Option<Open>,
 }
 
-impl Open {
-    fn create(output: &Output, number: u64) -> Result<Self> {
-        let path = table_path(output.directory, number);
-        let file = output.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
-        Ok(Self { path, number, builder: TableBuilder::new(file, number, output.shape) })
+impl<N: FnMut() -> u64> Tables<'_, N> {
+    fn add(&mut self, record: &Record) -> Result<()> {
+        let output = self.output;
+        if self.current.as_ref().is_some_and(|open| open.expected_bytes() >= output.table_bytes) {
+            self.end_current()?;
+        }
+        let open = match &mut self.current {
+            Some(open) => open,
+            None => self.current.insert(Open::create(output, (self.number)())?),
+        };
+        open.add(record)
     }
 
-    fn finish(self) -> Result<Option<TableFacts>> {
-        let Self { path, number, builder } = self;
-        let finished = builder.finish().map_err(|error| Error::io(&path, "write", &error))?;
-        Ok(finished.map(|finished| TableFacts {
-            number,
-            bytes: finished.bytes,
-            versions: finished.versions,
-            last_sequence: finished.last_sequence,
-            first_key: finished.first_key,
-            last_key: finished.last_key,
-        }))
+    fn end_current(&mut self) -> Result<()> {
+        let Some(open) = self.current.take() else { return Ok(()) };
+        let number = open.number();
+        self.done.extend(open.finish().inspect_err(|_| self.output.remove(number))?);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.end_current()?;
+        if self.done.is_empty() {
+            return Ok(());
+        }
+        let Output { vfs, directory, .. } = self.output;
+        vfs.sync_dir(directory).map_err(|error| Error::io(directory, "sync", &error))
+    }
+
+    fn remove(self) {
+        let Self { output, done, current, .. } = self;
+        let numbers = done.iter().map(|table| table.number).chain(current.map(|open| open.number()));
+        numbers.for_each(|number| output.remove(number));
     }
 }
 

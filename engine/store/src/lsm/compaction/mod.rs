@@ -1,11 +1,20 @@
 //! How does the store stay small and quick to read while it is written to? Tables are merged downward: `pick` decides which, `retain` which of their versions live on,
-//! and `merge` writes the new ones.
+//! and `merge` writes the new ones to where `output` says. `full` decides the steps of a merge of everything,
+//! `place` where a table goes that comes from outside.
 
+mod full;
+#[cfg(test)]
+mod full_test;
 mod merge;
+mod output;
 mod pick;
 #[cfg(test)]
 mod pick_test;
+mod place;
 mod retain;
 
-pub(crate) use merge::{Output, table_path, write_tables};
+pub(crate) use full::{Slice, Sweep, slices};
+pub(crate) use merge::write_tables;
+pub(crate) use output::{Open, Output, table_path};
 pub(crate) use pick::{Choice, Targets, debt_bytes, pick};
+pub(crate) use place::{Underway, place};

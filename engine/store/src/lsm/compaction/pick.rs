@@ -87,38 +87,46 @@ fn level0_choice(version: &Version, base: usize) -> Choice {
     let tables = version.levels[0].iter().map(|table| &*table.facts);
     let first = tables.clone().map(|table| &table.first_key).min();
     let last = tables.clone().map(|table| &table.last_key).max();
-    // Levels above the target that hold anything in this range would be passed by: the first such one is the target.
-    let is_met = |level: &usize| matches!((first, last), (Some(first), Some(last)) if !overlapping(version, *level, first, last).is_empty());
-    let target = (1..base).find(is_met).unwrap_or(base);
-    let lower = match (first, last) {
-        (Some(first), Some(last)) => overlapping(version, target, first, last),
-        _ => Vec::new(),
+    let (target, lower) = match (first, last) {
+        (Some(first), Some(last)) => target(version, 0, base, first, last),
+        _ => (base, Vec::new()),
     };
     Choice { level: 0, upper: tables.map(|table| table.number).collect(), target, lower }
 }
 
+/// Where tables of a range go that are to leave a level for a lower one, and the tables there that they overlap. A level in between that holds anything in the range may not be passed
+/// by: the first such one is the target.
+pub(super) fn target(
+    version: &Version,
+    level: usize,
+    wanted: usize,
+    first: &[u8],
+    last: &[u8],
+) -> (usize, Vec<u64>) {
+    let mut between = (level + 1..wanted).map(|level| (level, overlapping(version, level, first, last)));
+    between
+        .find(|(_, lower)| !lower.is_empty())
+        .unwrap_or_else(|| (wanted, overlapping(version, wanted, first, last)))
+}
+
 /// The table of a level that meets the fewest bytes below for each of its own.
-fn level_choice(version: &Version, level: usize, target: usize) -> Choice {
+fn level_choice(version: &Version, level: usize, wanted: usize) -> Choice {
     let cost = |table: &TableFacts| {
-        let below = version.levels[target].iter().map(|table| &*table.facts);
-        let met = below.filter(|other| meets(other, &table.first_key, &table.last_key));
+        let below = version.levels[wanted].iter().map(|table| &*table.facts);
+        let met = below.filter(|other| other.meets(&table.first_key, &table.last_key));
         met.map(|other| other.bytes).sum::<u64>() as f64 / table.bytes.max(1) as f64
     };
     let tables = version.levels[level].iter().map(|table| &*table.facts);
     let chosen = tables.min_by(|one, other| cost(one).total_cmp(&cost(other)));
-    let (upper, lower) = chosen.map_or_else(Default::default, |table| {
-        (vec![table.number], overlapping(version, target, &table.first_key, &table.last_key))
+    let (upper, (target, lower)) = chosen.map_or_else(Default::default, |table| {
+        (vec![table.number], target(version, level, wanted, &table.first_key, &table.last_key))
     });
     Choice { level, upper, target, lower }
 }
 
-fn meets(table: &TableFacts, first: &[u8], last: &[u8]) -> bool {
-    &table.first_key[..] <= last && first <= &table.last_key[..]
-}
-
-fn overlapping(version: &Version, level: usize, first: &[u8], last: &[u8]) -> Vec<u64> {
+pub(super) fn overlapping(version: &Version, level: usize, first: &[u8], last: &[u8]) -> Vec<u64> {
     let tables = version.levels[level].iter().map(|table| &*table.facts);
-    tables.filter(|table| meets(table, first, last)).map(|table| table.number).collect()
+    tables.filter(|table| table.meets(first, last)).map(|table| table.number).collect()
 }
 
 /// Bytes by which levels are above what they may hold: the work that waits.

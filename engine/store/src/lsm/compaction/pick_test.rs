@@ -1,6 +1,6 @@
 //! Does `pick` leave each level as small as it may be, in few steps, and never let a table pass another one that overlaps it?
 
-use super::pick::{Targets, allowed, pick};
+use super::pick::{Targets, allowed, overlapping, pick};
 use crate::lsm::manifest::{LEVELS, TableFacts, TableHandle, Version};
 use crate::lsm::record::{Kind, Record, Stamp};
 use crate::lsm::table::{Compression, Shape, Table, TableBuilder};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const TARGETS: Targets = Targets { level0_tables: 4, base_bytes: 100, multiplier: 10 };
 
 /// Some table: what is in it makes no difference here.
-fn any_table() -> Arc<Table> {
+pub(super) fn any_table() -> Arc<Table> {
     let disk = SimDisk::new();
     disk.make_dir(Path::new("/d"));
     let shape =
@@ -32,6 +32,7 @@ fn facts(number: u64, first: u32, last: u32, bytes: u64) -> TableFacts {
         last_sequence: number,
         first_key: key(first),
         last_key: key(last),
+        ..TableFacts::default()
     }
 }
 
@@ -71,18 +72,22 @@ impl Store {
         for step in 0..10_000 {
             let Some(choice) = pick(&self.version, &TARGETS) else { return step };
             assert!(choice.target > choice.level && !choice.upper.is_empty(), "{choice:?}");
-            let mut tables = self.take(choice.level, &choice.upper);
-            tables.extend(self.take(choice.target, &choice.lower));
             let range = |table: &TableFacts| {
                 let number = |key: &[u8]| u32::from_be_bytes(key.try_into().unwrap());
                 (number(&table.first_key), number(&table.last_key))
             };
-            let first = tables.iter().map(|table| range(table).0).min().unwrap();
-            let last = tables.iter().map(|table| range(table).1).max().unwrap();
+            let hull = |tables: &[Arc<TableFacts>]| {
+                let first = tables.iter().map(|table| range(table).0).min().unwrap();
+                (first, tables.iter().map(|table| range(table).1).max().unwrap())
+            };
+            let mut tables = self.take(choice.level, &choice.upper);
+            let (first, last) = hull(&tables);
             for level in choice.level + 1..choice.target {
                 let passed = self.version.levels[level].iter().map(|table| range(&table.facts));
                 assert!({ passed }.all(|(from, to)| to < first || last < from), "{choice:?} passes a table");
             }
+            tables.extend(self.take(choice.target, &choice.lower));
+            let (first, last) = hull(&tables);
             let bytes: u64 = tables.iter().map(|table| table.bytes).sum();
             self.moved_bytes += if choice.is_move() { 0 } else { bytes };
             let pieces = bytes.div_ceil(50).clamp(1, u64::from(last - first) / 2 + 1) as u32;
@@ -113,6 +118,24 @@ proptest! {
                 prop_assert!(store.version.bytes(level) <= *allowed, "level {}", level);
             }
         }
+    }
+}
+
+proptest! {
+    /// A store that has shrunk, or was ingested into, holds something in levels that it would not begin to use.
+    #[test]
+    fn no_table_passes_another_whatever_the_levels_hold(
+        tables in prop::collection::vec((0_usize..LEVELS, 0_u32..1_000, 1_u32..100, 10_u64..200), 1..60),
+    ) {
+        let mut store = Store::new();
+        for (level, first, width, bytes) in tables {
+            let facts = facts(0, first, first + width, bytes);
+            let is_met = overlapping(&store.version, level, &facts.first_key, &facts.last_key);
+            if level == 0 || is_met.is_empty() {
+                store.put(level, first, first + width, bytes);
+            }
+        }
+        store.settle();
     }
 }
 

@@ -1,9 +1,10 @@
 //! Does a walk over memtables, tables and levels show what a sorted map holds, at any moment, in both directions?
 
 use super::{Merge, Run, Visible};
+use crate::lsm::manifest::{TableFacts, TableHandle};
 use crate::lsm::memtable::{Memtable, MemtableCursor};
 use crate::lsm::record::{Kind, Record, Sequence, Stamp};
-use crate::lsm::table::{Compression, Shape, Table, TableBuilder, TableCursor};
+use crate::lsm::table::{Compression, Shape, Table, TableBuilder};
 use crate::lsm::vfs::{SimDisk, Vfs};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ fn version() -> impl Strategy<Value = Version> {
     )
 }
 
-fn table(disk: &SimDisk, number: u64, versions: &[(Sequence, &Version)]) -> Option<(Vec<u8>, Arc<Table>)> {
+fn table(disk: &SimDisk, number: u64, versions: &[(Sequence, &Version)]) -> Option<TableHandle> {
     let path = PathBuf::from(format!("/d/{number}"));
     let shape =
         Shape { block_bytes: 30, compression: Compression::None, filter_bits_per_key: 0, piece_bytes: 100 };
@@ -42,8 +43,9 @@ fn table(disk: &SimDisk, number: u64, versions: &[(Sequence, &Version)]) -> Opti
     for (sequence, Version { key, kind, value }) in versions {
         builder.add(&Record { key, stamp: Stamp::new(*sequence, *kind), value }).unwrap();
     }
-    let last = builder.finish().unwrap()?.last_key;
-    Some((last, Arc::new(Table::open(&vfs(disk), &path, number, None).unwrap())))
+    let facts = TableFacts { last_key: builder.finish().unwrap()?.last_key, ..TableFacts::default() };
+    let table = Arc::new(Table::open(&vfs(disk), &path, number, None).unwrap());
+    Some(TableHandle { facts: Arc::new(facts), table })
 }
 
 /// Versions dealt out to a memtable, a table, and a level of tables of three keys each.
@@ -62,7 +64,7 @@ fn merge(versions: &[(Version, u8)]) -> Merge {
         part.sort_by(|(a, one), (b, other)| one.key.cmp(&other.key).then(b.cmp(a)));
     }
     let mut runs = vec![Run::Memtable(MemtableCursor::new(Arc::new(memtable)))];
-    runs.extend(table(&disk, 1, &parts[1]).map(|(_, table)| Run::Table(TableCursor::new(table))));
+    runs.extend(table(&disk, 1, &parts[1]).map(|table| Run::table(&table)));
     let keys: Vec<_> = parts[2].chunk_by(|(_, one), (_, other)| one.key == other.key).collect();
     let groups = keys.chunks(3).enumerate();
     let level: Vec<_> =

@@ -5,6 +5,7 @@
 mod iter_test;
 mod merge;
 mod run;
+mod stamped;
 mod visible;
 
 pub(crate) use merge::Merge;

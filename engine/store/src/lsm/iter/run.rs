@@ -1,22 +1,28 @@
 //! What does a merge merge? Runs: sequences of versions in order, each from a memtable, a table, or the tables of a level one after the other.
 
+use super::stamped::StampedCursor;
 use crate::error::Result;
+use crate::lsm::manifest::TableHandle;
 use crate::lsm::memtable::MemtableCursor;
 use crate::lsm::record::{Record, Stamp};
-use crate::lsm::table::{Table, TableCursor};
 use std::sync::Arc;
 
-/// Tables of a level whose keys do not overlap, in order: of each its last key.
-pub(crate) type LevelTables = Arc<[(Vec<u8>, Arc<Table>)]>;
+/// Tables of a level whose keys do not overlap, in order.
+pub(crate) type LevelTables = Arc<[TableHandle]>;
 
 /// A place in a run, or past its ends.
 pub(crate) enum Run {
     Memtable(MemtableCursor),
-    Table(TableCursor),
+    Table(StampedCursor),
     Level(LevelCursor),
 }
 
 impl Run {
+    /// One table as a run.
+    pub(crate) fn table(table: &TableHandle) -> Self {
+        Self::Table(StampedCursor::new(table))
+    }
+
     /// The tables of a level as one run.
     pub(crate) fn level(tables: LevelTables) -> Self {
         Self::Level(LevelCursor { tables, number: 0, table: None })
@@ -27,7 +33,7 @@ impl Run {
         match self {
             Self::Memtable(cursor) => cursor.record(),
             Self::Table(cursor) => cursor.record(),
-            Self::Level(cursor) => cursor.table.as_ref().and_then(TableCursor::record),
+            Self::Level(cursor) => cursor.table.as_ref().and_then(StampedCursor::record),
         }
     }
 
@@ -62,7 +68,7 @@ impl Run {
         match self {
             Self::Memtable(cursor) => cursor.first(),
             Self::Table(cursor) => cursor.first()?,
-            Self::Level(cursor) => cursor.within(Some(0), TableCursor::first)?,
+            Self::Level(cursor) => cursor.within(Some(0), StampedCursor::first)?,
         }
         Ok(())
     }
@@ -71,7 +77,7 @@ impl Run {
         match self {
             Self::Memtable(cursor) => cursor.last(),
             Self::Table(cursor) => cursor.last()?,
-            Self::Level(cursor) => cursor.within(cursor.tables.len().checked_sub(1), TableCursor::last)?,
+            Self::Level(cursor) => cursor.within(cursor.tables.len().checked_sub(1), StampedCursor::last)?,
         }
         Ok(())
     }
@@ -110,27 +116,27 @@ impl Run {
 pub(crate) struct LevelCursor {
     tables: LevelTables,
     number: usize,
-    table: Option<TableCursor>,
+    table: Option<StampedCursor>,
 }
 
 impl LevelCursor {
     /// The only table that may hold a key, or the number of tables.
     fn number_of(&self, key: &[u8]) -> usize {
-        self.tables.partition_point(|(last, _)| &last[..] < key)
+        self.tables.partition_point(|table| &table.facts.last_key[..] < key)
     }
 
     fn within(
         &mut self,
         number: Option<usize>,
-        go: impl FnOnce(&mut TableCursor) -> Result<()>,
+        go: impl FnOnce(&mut StampedCursor) -> Result<()>,
     ) -> Result<()> {
-        let Some((_, table)) = number.and_then(|number| self.tables.get(number)) else {
+        let Some(table) = number.and_then(|number| self.tables.get(number)) else {
             self.table = None;
             return Ok(());
         };
         let number = number.unwrap_or_default();
         if self.number != number || self.table.is_none() {
-            self.table = Some(TableCursor::new(Arc::clone(table)));
+            self.table = Some(StampedCursor::new(table));
             self.number = number;
         }
         self.table.as_mut().map_or(Ok(()), go)
@@ -139,14 +145,14 @@ impl LevelCursor {
     #[inline]
     fn go_on(&mut self) -> Result<()> {
         if self.table.as_ref().is_some_and(|table| table.record().is_none()) {
-            return self.within(Some(self.number + 1), TableCursor::first);
+            return self.within(Some(self.number + 1), StampedCursor::first);
         }
         Ok(())
     }
 
     fn go_back(&mut self) -> Result<()> {
         if self.table.as_ref().is_some_and(|table| table.record().is_none()) {
-            return self.within(self.number.checked_sub(1), TableCursor::last);
+            return self.within(self.number.checked_sub(1), StampedCursor::last);
         }
         Ok(())
     }

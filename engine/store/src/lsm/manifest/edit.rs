@@ -7,6 +7,7 @@
 //! 4  number                                                                          the next file has this number, or a higher one
 //! 5  sequence number                                                                 that of the newest write that is in a table
 //! 6  sequence number                                                                 that of the newest write when the store was closed
+//! 7  deletions, first end, ingested                                                  what the table that was named last holds, where one of them is not 0
 //! ```
 //!
 //! Numbers are varints, keys have their length before them.
@@ -15,7 +16,7 @@ use crate::lsm::coding::{put_varint, take, take_varint};
 use crate::lsm::record::Sequence;
 
 /// What the manifest says of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TableFacts {
     pub(crate) number: u64,
     pub(crate) bytes: u64,
@@ -23,6 +24,29 @@ pub(crate) struct TableFacts {
     pub(crate) last_sequence: Sequence,
     pub(crate) first_key: Vec<u8>,
     pub(crate) last_key: Vec<u8>,
+    /// Versions that say that a key is gone.
+    pub(crate) deletions: u64,
+    /// When the first of its values is over, in milliseconds since the Unix epoch, from 1 on; `None` where all of them stay.
+    pub(crate) first_end_ms: Option<u64>,
+    /// Its versions count as written at `last_sequence`, whatever number they have in the file: when that was written, nobody knew which it would be.
+    pub(crate) is_ingested: bool,
+}
+
+impl TableFacts {
+    /// Whether it overlaps a range of keys, both ends of which are part of it.
+    pub(crate) fn meets(&self, first: &[u8], last: &[u8]) -> bool {
+        &self.first_key[..] <= last && first <= &self.last_key[..]
+    }
+
+    /// Whether a merge with nothing below would leave anything out.
+    pub(crate) fn has_garbage(&self, now_ms: u64) -> bool {
+        self.deletions > 0 || self.first_end_ms.is_some_and(|end| end <= now_ms)
+    }
+
+    /// Deletions, first end, ingested: as they are written.
+    fn contents(&self) -> [u64; 3] {
+        [self.deletions, self.first_end_ms.unwrap_or(0), u64::from(self.is_ingested)]
+    }
 }
 
 /// A change of what the store consists of.
@@ -43,6 +67,7 @@ const FIRST_LOG: u64 = 3;
 const NEXT_FILE: u64 = 4;
 const LAST_SEQUENCE: u64 = 5;
 const CLOSED: u64 = 6;
+const CONTENTS: u64 = 7;
 
 impl Edit {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
@@ -53,6 +78,10 @@ impl Edit {
             for key in [&table.first_key, &table.last_key] {
                 put_varint(out, key.len() as u64);
                 out.extend_from_slice(key);
+            }
+            if table.contents() != [0; 3] {
+                put_varint(out, CONTENTS);
+                table.contents().iter().for_each(|number| put_varint(out, *number));
             }
         }
         for (level, number) in &self.removed {
@@ -93,10 +122,29 @@ impl Edit {
                     take(rest, len).map(<[u8]>::to_vec).ok_or(CUT)
                 };
                 let (first_key, last_key) = (key()?, key()?);
-                self.added.push((
-                    level,
-                    TableFacts { number: file, bytes, versions, last_sequence, first_key, last_key },
-                ));
+                let facts = TableFacts {
+                    number: file,
+                    bytes,
+                    versions,
+                    last_sequence,
+                    first_key,
+                    last_key,
+                    ..TableFacts::default()
+                };
+                self.added.push((level, facts));
+            }
+            CONTENTS => {
+                let (deletions, first_end_ms, ingested) = (number()?, number()?, number()?);
+                let (_, table) = self
+                    .added
+                    .last_mut()
+                    .ok_or("an edit of the manifest speaks of a table before naming it")?;
+                table.deletions = deletions;
+                table.first_end_ms = (first_end_ms > 0).then_some(first_end_ms);
+                table.is_ingested = match ingested {
+                    0 | 1 => ingested == 1,
+                    _ => return Err("an edit of the manifest has a yes or no that is neither"),
+                };
             }
             REMOVED => {
                 let level = number()? as usize;
@@ -119,14 +167,18 @@ mod tests {
 
     fn facts() -> impl Strategy<Value = TableFacts> {
         let key = || prop::collection::vec(any::<u8>(), 0..200);
-        (any::<[u64; 4]>(), key(), key()).prop_map(
-            |([number, bytes, versions, last_sequence], first_key, last_key)| TableFacts {
+        let contents = (prop_oneof![Just(0), any::<u64>()], prop::option::of(1_u64..), any::<bool>());
+        (any::<[u64; 4]>(), key(), key(), contents).prop_map(
+            |([number, bytes, versions, last_sequence], first_key, last_key, contents)| TableFacts {
                 number,
                 bytes,
                 versions,
                 last_sequence,
                 first_key,
                 last_key,
+                deletions: contents.0,
+                first_end_ms: contents.1,
+                is_ingested: contents.2,
             },
         )
     }

@@ -9,8 +9,15 @@ const DIRECTORY: &str = "/d";
 
 fn edit(number: u64) -> Edit {
     let key = number.to_be_bytes().to_vec();
-    let facts =
-        TableFacts { number, bytes: 1, versions: 2, last_sequence: 3, first_key: key.clone(), last_key: key };
+    let facts = TableFacts {
+        number,
+        bytes: 1,
+        versions: 2,
+        last_sequence: 3,
+        first_key: key.clone(),
+        last_key: key,
+        ..TableFacts::default()
+    };
     Edit { added: vec![(0, facts)], next_file: Some(number + 1), ..Edit::default() }
 }
 

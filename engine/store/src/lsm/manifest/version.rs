@@ -104,8 +104,7 @@ impl Version {
 
     /// A sorted level as one run.
     pub(crate) fn run(&self, level: usize) -> LevelTables {
-        let tables = self.levels[level].iter();
-        tables.map(|table| (table.facts.last_key.clone(), Arc::clone(&table.table))).collect()
+        self.levels[level].iter().cloned().collect()
     }
 
     /// Every table, with its level.

@@ -3,12 +3,14 @@
 //! ```text
 //! payload       compressed or not
 //! raw length    4 bytes
-//! compression   1 byte: 0 none, 1 lz4
+//! compression   1 byte: 0 none, 1 lz4 (block format), 2 zstd (a frame with its content size)
 //! checksum      4 bytes, over all before it, seeded with the number of the file
 //! ```
 
 use super::block::Damage;
 use crate::lsm::checksum::checksum;
+use std::cell::RefCell;
+use zstd::bulk::{Compressor, Decompressor};
 
 /// Blocks longer than this when they are taken apart are damage, not data: a value and its key have limits.
 const MAX_RAW: usize = 1 << 30;
@@ -19,21 +21,64 @@ const MAX_RAW: usize = 1 << 30;
 pub(crate) enum Compression {
     None = 0,
     Lz4 = 1,
+    Zstd = 2,
+}
+
+/// What zstd calls its default: higher levels gain little on blocks of a few kilobytes.
+const ZSTD_LEVEL: i32 = 3;
+
+/// The longest that one byte of lz4 can become: a run of which each further byte says 255 more.
+const LZ4_RATIO: usize = 255;
+
+/// What zstd works with: made once in a thread, for it is more than a block. `None` where it was not needed yet, or there is no memory for it.
+#[derive(Default)]
+struct Zstd {
+    compressor: Option<Compressor<'static>>,
+    decompressor: Option<Decompressor<'static>>,
+}
+
+thread_local! {
+    static ZSTD: RefCell<Zstd> = RefCell::default();
+}
+
+impl Zstd {
+    fn compress(&mut self, raw: &[u8], out: &mut [u8]) -> Option<usize> {
+        if self.compressor.is_none() {
+            self.compressor = Compressor::new(ZSTD_LEVEL).ok();
+        }
+        self.compressor.as_mut()?.compress_to_buffer(raw, out).ok()
+    }
+
+    fn decompress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize> {
+        if self.decompressor.is_none() {
+            self.decompressor = Decompressor::new().ok();
+        }
+        self.decompressor.as_mut()?.decompress_to_buffer(payload, out).ok()
+    }
 }
 
 /// Appends a block to a file's bytes. Where compression saves less than an eighth, the block stays as it is.
 pub(crate) fn put(out: &mut Vec<u8>, raw: &[u8], compression: Compression, file: u64) {
     let begin = out.len();
-    let mut used = Compression::None;
-    if compression == Compression::Lz4 {
-        out.resize(begin + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-        if let Ok(len) = lz4_flex::block::compress_into(raw, &mut out[begin..])
-            && len < raw.len() - raw.len() / 8
-        {
+    let room = match compression {
+        Compression::None => 0,
+        Compression::Lz4 => lz4_flex::block::get_maximum_output_size(raw.len()),
+        // What does not fit saves too little.
+        Compression::Zstd => raw.len(),
+    };
+    out.resize(begin + room, 0);
+    let len = match compression {
+        Compression::None => None,
+        Compression::Lz4 => lz4_flex::block::compress_into(raw, &mut out[begin..]).ok(),
+        Compression::Zstd => ZSTD.with_borrow_mut(|zstd| zstd.compress(raw, &mut out[begin..])),
+    };
+    let used = match len {
+        Some(len) if len < raw.len() - raw.len() / 8 => {
             out.truncate(begin + len);
-            used = Compression::Lz4;
+            compression
         }
-    }
+        _ => Compression::None,
+    };
     if used == Compression::None {
         out.truncate(begin);
         out.extend_from_slice(raw);
@@ -53,17 +98,25 @@ pub(crate) fn open<'a>(framed: &'a [u8], file: u64, space: &'a mut Vec<u8>) -> R
     let (compression, rest) = rest.split_last().ok_or("a block is shorter than its trailer")?;
     let (payload, raw) = rest.split_last_chunk::<4>().ok_or("a block is shorter than its trailer")?;
     let raw = u32::from_le_bytes(*raw) as usize;
-    match compression {
-        0 if raw == payload.len() => Ok(payload),
-        1 if raw <= MAX_RAW => {
+    let len = match compression {
+        0 if raw == payload.len() => return Ok(payload),
+        // Before memory is taken for it: what cannot become so long is not what was written.
+        1 if raw <= MAX_RAW && raw <= payload.len().saturating_mul(LZ4_RATIO) => {
             space.resize(raw, 0);
-            match lz4_flex::block::decompress_into(payload, space) {
-                Ok(len) if len == raw => Ok(space),
-                _ => Err("a block cannot be decompressed"),
-            }
+            lz4_flex::block::decompress_into(payload, space).ok()
         }
-        _ => Err("a block has an unknown compression or a wrong length"),
-    }
+        2 if raw <= MAX_RAW && zstd_raw_len(payload) == Some(raw as u64) => {
+            space.resize(raw, 0);
+            ZSTD.with_borrow_mut(|zstd| zstd.decompress(payload, space))
+        }
+        _ => return Err("a block has an unknown compression or a wrong length"),
+    };
+    if len == Some(raw) { Ok(space) } else { Err("a block cannot be decompressed") }
+}
+
+/// How long a frame of zstd says that it becomes.
+fn zstd_raw_len(payload: &[u8]) -> Option<u64> {
+    zstd::zstd_safe::get_frame_content_size(payload).ok().flatten()
 }
 
 /// As [`open`], with the block in `space` even where it was not compressed.
@@ -84,16 +137,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const ALL: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
+
     proptest! {
         #[test]
         fn blocks_come_back_and_damaged_ones_do_not(
             half in prop::collection::vec(any::<u8>(), 0..400),
             zeros in 0_usize..400,
-            lz4 in any::<bool>(),
+            compression in prop::sample::select(ALL.to_vec()),
             bit in any::<prop::sample::Index>(),
         ) {
             let raw = [half, vec![0; zeros]].concat();
-            let compression = if lz4 { Compression::Lz4 } else { Compression::None };
             let mut framed = Vec::new();
             put(&mut framed, &raw, compression, 9);
             prop_assert!(framed.len() <= raw.len() + 9);
@@ -104,6 +158,71 @@ mod tests {
             let bit = bit.index(framed.len() * 8);
             framed[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(open(&framed, 9, &mut space).is_err());
+        }
+
+        /// Damage that the checksum does not know of, as if somebody had made it.
+        #[test]
+        fn no_payload_is_a_panic_or_takes_more_memory_than_it_says(
+            payload in prop::collection::vec(any::<u8>(), 0..60),
+            is_genuine in any::<bool>(),
+            raw in prop_oneof![0_u32..500, any::<u32>()],
+            compression in 0_u8..4,
+            at in any::<prop::sample::Index>(),
+        ) {
+            let mut payload = payload;
+            if is_genuine {
+                let mut framed = Vec::new();
+                let compression = if compression == 1 { Compression::Lz4 } else { Compression::Zstd };
+                put(&mut framed, &[7; 300], compression, 9);
+                let genuine = framed[..framed.len() - 9].to_vec();
+                if let Some(byte) = payload.first().copied() {
+                    payload = genuine;
+                    let at = at.index(payload.len());
+                    payload[at] = byte;
+                }
+            }
+            let framed = framed(&payload, raw, compression);
+            let mut space = Vec::new();
+            if let Ok(found) = open(&framed, 9, &mut space) {
+                prop_assert_eq!(found.len(), raw as usize);
+            }
+            prop_assert!(space.capacity() <= (payload.len() * LZ4_RATIO).max(1 << 20), "{}", space.capacity());
+        }
+    }
+
+    fn framed(payload: &[u8], raw: u32, compression: u8) -> Vec<u8> {
+        let mut framed = [payload, &raw.to_le_bytes(), &[compression]].concat();
+        framed.extend_from_slice(&checksum(&framed, 9).to_le_bytes());
+        framed
+    }
+
+    #[test]
+    fn each_compression_has_its_number_and_a_wrong_length_is_damage() {
+        let raw =
+            b"abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc".repeat(20);
+        let lengths = ALL.map(|compression| {
+            let mut framed_as = Vec::new();
+            put(&mut framed_as, &raw, compression, 9);
+            assert_eq!(framed_as[framed_as.len() - 5], compression as u8);
+            let payload = &framed_as[..framed_as.len() - 9];
+            let len = raw.len() as u32;
+            assert_eq!(open(&framed(payload, len, compression as u8), 9, &mut Vec::new()), Ok(&raw[..]));
+            for wrong in [0, len - 1, len + 1, 2 * len, 1 << 30, u32::MAX] {
+                let damaged = framed(payload, wrong, compression as u8);
+                let mut space = Vec::new();
+                assert!(open(&damaged, 9, &mut space).is_err(), "{compression:?}, {wrong} bytes");
+                assert!(space.capacity() <= 2 * LZ4_RATIO * raw.len());
+            }
+            framed_as.len()
+        });
+        assert!(lengths[1] < lengths[0] / 4 && lengths[2] < lengths[0] / 4, "{lengths:?}");
+        // What does not get smaller stays as it is.
+        let mut random = fastrand::Rng::with_seed(1);
+        let noise: Vec<u8> = (0..1_000).map(|_| random.u8(..)).collect();
+        for compression in ALL {
+            let mut framed = Vec::new();
+            put(&mut framed, &noise, compression, 9);
+            assert_eq!((framed.len(), framed[framed.len() - 5]), (noise.len() + 9, 0), "{compression:?}");
         }
     }
 }

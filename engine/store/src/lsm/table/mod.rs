@@ -11,6 +11,7 @@ mod filter;
 mod footer;
 mod frame;
 mod index;
+mod many;
 mod reader;
 #[cfg(test)]
 mod table_test;

@@ -34,8 +34,8 @@ pub(crate) struct Table {
     path: PathBuf,
     number: u64,
     footer: Footer,
-    index: Index,
-    filter: Option<Vec<u8>>,
+    pub(super) index: Index,
+    pub(super) filter: Option<Vec<u8>>,
     cache: Option<Arc<BlockCache>>,
     vfs: Arc<dyn Vfs>,
     is_needless: AtomicBool,
@@ -131,7 +131,7 @@ impl Table {
     }
 
     /// Hands a block to `f`, from the cache or from the file.
-    fn with_block<R>(
+    pub(super) fn with_block<R>(
         &self,
         number: usize,
         f: impl FnOnce(Block) -> std::result::Result<R, &'static str>,

@@ -66,12 +66,11 @@ proptest! {
     fn a_table_is_a_sorted_map(
         model in model(300),
         block_bytes in 1_usize..600,
-        lz4 in any::<bool>(),
+        compression in prop::sample::select(vec![Compression::None, Compression::Lz4, Compression::Zstd]),
         filter_bits_per_key in prop::sample::select(vec![0_u32, 10]),
         cache_bytes in prop::sample::select(vec![0_u64, 2_000, 1 << 20]),
         probes in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..45, 0_usize..3), 1..30),
     ) {
-        let compression = if lz4 { Compression::Lz4 } else { Compression::None };
         let disk = written(&model, Shape { block_bytes, compression, filter_bits_per_key, piece_bytes: 1_000 });
         let cache = (cache_bytes > 0).then(|| Arc::new(BlockCache::new(cache_bytes, block_bytes)));
         let table = Arc::new(Table::open(&vfs(&disk), Path::new(PATH), 7, cache).unwrap());

@@ -23,7 +23,12 @@ pub(super) struct Counters {
     pub(super) flushed: AtomicU64,
     /// Bytes of tables that merges made.
     pub(super) merged: AtomicU64,
-    /// Times that writes waited for room, and for how long.
+    /// Bytes of tables that were ingested.
+    pub(super) ingested: AtomicU64,
+    /// Times that writes were held back, and for how long.
+    pub(super) delays: AtomicU64,
+    pub(super) delayed_us: AtomicU64,
+    /// Times that writes stopped until there was room, and for how long.
     pub(super) stalls: AtomicU64,
     pub(super) stalled_us: AtomicU64,
 }
@@ -37,6 +42,8 @@ pub(crate) struct TreeStats {
     pub(crate) debt_bytes: u64,
     /// Versions in tables and memtables.
     pub(crate) versions: u64,
+    /// Those of them in tables that say that a key is gone.
+    pub(crate) deletions: u64,
     pub(crate) memtable_bytes: u64,
     pub(crate) frozen_memtables: usize,
     /// Bytes of memory that indexes and filters take.
@@ -47,6 +54,9 @@ pub(crate) struct TreeStats {
     pub(crate) written: u64,
     pub(crate) flushed: u64,
     pub(crate) merged: u64,
+    pub(crate) ingested: u64,
+    pub(crate) delays: u64,
+    pub(crate) delayed_us: u64,
     pub(crate) stalls: u64,
     pub(crate) stalled_us: u64,
 }
@@ -188,6 +198,7 @@ impl Inner {
             levels,
             debt_bytes: debt_bytes(version, &self.options.targets),
             versions: in_memtables + version.tables().map(|(_, table)| table.facts.versions).sum::<u64>(),
+            deletions: version.tables().map(|(_, table)| table.facts.deletions).sum(),
             memtable_bytes,
             frozen_memtables: view.frozen.len(),
             index_bytes: index_bytes(version),
@@ -197,6 +208,9 @@ impl Inner {
             written: of(&counters.written),
             flushed: of(&counters.flushed),
             merged: of(&counters.merged),
+            ingested: of(&counters.ingested),
+            delays: of(&counters.delays),
+            delayed_us: of(&counters.delayed_us),
             stalls: of(&counters.stalls),
             stalled_us: of(&counters.stalled_us),
         }

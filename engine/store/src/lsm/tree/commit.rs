@@ -59,6 +59,7 @@ impl Inner {
         if count == 0 {
             return Ok(());
         }
+        self.hold_back(payload.len());
         let mut queue = self.queue.lock();
         if queue.is_led {
             queue.payloads.extend_from_slice(payload);

@@ -40,16 +40,19 @@ fn store(end: End) -> Store {
     let disk = SimDisk::new();
     let tree = open(&disk, options(SYNC)).unwrap();
     let mut states = vec![Model::new()];
+    let change = |tree: &Tree, step: Step, states: &mut Vec<Model>| {
+        let mut model = states[states.len() - 1].clone();
+        change(step, states.len(), &mut model).carry_out(tree).unwrap();
+        states.push(model);
+    };
     let write = |tree: &Tree, writes: usize, states: &mut Vec<Model>| {
-        for _ in 0..writes {
-            let mut model = states[states.len() - 1].clone();
-            let batch = change(Step::Write, states.len(), &mut model).unwrap();
-            tree.write(&batch).unwrap();
-            states.push(model);
-        }
+        (0..writes).for_each(|_| change(tree, Step::Write, states));
     };
     for (writes, is_settled) in [(8, true), (5, true), (5, false)] {
         write(&tree, writes, &mut states);
+        if !is_settled {
+            change(&tree, Step::Ingest, &mut states);
+        }
         tree.flush().unwrap();
         if is_settled {
             tree.settle().unwrap();

@@ -10,8 +10,20 @@ mod commit;
 mod damage_test;
 #[cfg(test)]
 mod fault_test;
+mod ingest;
+#[cfg(test)]
+mod ingest_test;
+mod many;
+#[cfg(test)]
+mod many_test;
+mod merge;
+#[cfg(test)]
+mod merge_test;
 mod open;
 mod options;
+mod pace;
+#[cfg(test)]
+mod pace_test;
 #[cfg(test)]
 mod power_test;
 mod repair;
@@ -27,7 +39,7 @@ mod work;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::lsm::compaction::pick;
+use crate::lsm::compaction::Underway;
 use crate::lsm::iter::{Live, Visible};
 use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
@@ -37,6 +49,7 @@ use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
 use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
+use pace::Pace;
 use parking_lot::{Condvar, Mutex};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,6 +57,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use view::View;
 
+pub(crate) use ingest::Ingest;
+pub(crate) use merge::MergeProgress;
 pub(crate) use options::{SyncMode, TreeOptions};
 pub(crate) use repair::repair;
 
@@ -77,6 +92,7 @@ struct Inner {
     flushing: Mutex<()>,
     compacting: Mutex<()>,
     counters: Counters,
+    pace: Pace,
     is_closing: AtomicBool,
     failed: OnceLock<Error>,
     _lock: Box<dyn Locked>,
@@ -98,6 +114,8 @@ struct State {
     /// Logs that are written to no more and were not synced yet.
     unsynced: Vec<(PathBuf, LogWriter)>,
     is_closing: bool,
+    /// The merge that is being done.
+    underway: Option<Underway>,
 }
 
 impl State {
@@ -106,6 +124,9 @@ impl State {
         self.next_file - 1
     }
 }
+
+/// The most writes in a batch: a memtable has addresses for so many in one with [`MAX_PAYLOAD`].
+const MAX_WRITES: u64 = 1 << 27;
 
 /// Writes that count together or not at all.
 #[derive(Debug, Clone, Default)]
@@ -147,6 +168,17 @@ impl Batch {
         self.writes = 0;
     }
 
+    /// Whether it can be carried out at once.
+    fn check(&self) -> Result<()> {
+        let (bytes, writes) = (self.payload.len() as u64, self.writes);
+        for (len, max, unit) in [(bytes, MAX_PAYLOAD as u64, "bytes"), (writes, MAX_WRITES, "writes")] {
+            if len > max {
+                return Err(Error::BatchTooLong { len, max, unit });
+            }
+        }
+        Ok(())
+    }
+
     fn put(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
         put_write(&mut self.payload, &Write { kind, key, value });
         self.writes += 1;
@@ -156,9 +188,7 @@ impl Batch {
 impl Tree {
     /// Carries out a batch. How long it lasts once this returned is the sync mode's promise.
     pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
-        if batch.payload.len() > MAX_PAYLOAD {
-            return Err(Error::ValueTooLong { len: batch.payload.len(), max: MAX_PAYLOAD });
-        }
+        batch.check()?;
         self.inner.write(&batch.payload, batch.writes)
     }
 
@@ -193,22 +223,6 @@ impl Tree {
         drop(commit);
         while self.inner.flush_oldest()? {}
         self.inner.look()
-    }
-
-    /// Merges until nothing is left to be merged.
-    pub(crate) fn settle(&self) -> Result<()> {
-        loop {
-            let version = Arc::clone(&self.inner.state.lock().view.version);
-            match pick(&version, &self.inner.options.targets) {
-                Some(_) if self.inner.options.has_workers => {
-                    let mut state = self.inner.state.lock();
-                    self.inner.look()?;
-                    self.inner.room.wait_for(&mut state, std::time::Duration::from_millis(100));
-                }
-                Some(choice) => self.inner.compact(&choice)?,
-                None => return self.inner.look(),
-            }
-        }
     }
 
     /// Syncs and ends; what was acknowledged lasts.

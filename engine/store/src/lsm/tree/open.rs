@@ -6,6 +6,7 @@
 use super::admin::Counters;
 use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
 use super::options::{SyncMode, TreeOptions};
+use super::pace::Pace;
 use super::view::View;
 use super::{Inner, State, Tree};
 use crate::clock::Clock;
@@ -216,6 +217,7 @@ impl Opening<'_> {
                 spare: None,
                 unsynced: Vec::new(),
                 is_closing: false,
+                underway: None,
             }),
             work: Condvar::new(),
             room: Condvar::new(),
@@ -225,6 +227,7 @@ impl Opening<'_> {
             compacting: Mutex::new(()),
             is_closing: AtomicBool::new(false),
             counters: Counters::default(),
+            pace: Pace::default(),
             failed: OnceLock::new(),
             _lock: lock,
         });
@@ -364,6 +367,8 @@ impl Replay {
             level: 0,
             version: &version,
             now_ms: opening.clock.now_ms(),
+            after: None,
+            until: None,
         };
         let runs = vec![Run::Memtable(MemtableCursor::new(memtable))];
         let added = write_tables(&output, runs, || opening.take_number(), |_| Ok(()))?;

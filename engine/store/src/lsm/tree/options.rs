@@ -32,6 +32,8 @@ pub(crate) struct TreeOptions {
     pub(crate) targets: Targets,
     /// Tables of level 0 at which writes wait.
     pub(crate) level0_stop: usize,
+    /// Bytes of keys and values that merges behind the writes read in a second at most.
+    pub(crate) merge_bytes_per_second: Option<u64>,
     /// A manifest that has grown to this is begun anew.
     pub(crate) manifest_bytes: u64,
     /// Without, nothing is flushed or merged but on call: for tests that need to know what happens when.
@@ -55,6 +57,7 @@ impl Default for TreeOptions {
             table_bytes: 64 << 20,
             targets: Targets { level0_tables: 4, base_bytes: 256 << 20, multiplier: 10 },
             level0_stop: 20,
+            merge_bytes_per_second: None,
             manifest_bytes: 4 << 20,
             has_workers: true,
         }

@@ -8,6 +8,8 @@ use super::tree_test::Model;
 use super::{Batch, SyncMode, Tree, TreeOptions};
 use crate::error::Error;
 use crate::lsm::vfs::{Fault, SimDisk, Survival};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// How far the workload came, in changes.
@@ -21,6 +23,8 @@ pub(super) struct Progress {
     synced: usize,
     /// That a finished copy holds.
     copied: Option<usize>,
+    /// Operations on the disk that each kind of step took, and steps of that kind.
+    operations: BTreeMap<Step, (u64, usize)>,
 }
 
 /// Runs the workload up to the first error.
@@ -31,15 +35,16 @@ pub(super) fn run(disk: &SimDisk, options: TreeOptions, progress: &mut Progress)
         if step.is_change() {
             progress.begun += 1;
         }
+        let before = disk.operations();
         match step {
-            Step::Write | Step::WriteLong | Step::Clear => match change(step, progress.begun, &mut model) {
-                Some(batch) => tree.write(&batch)?,
-                None => tree.clear()?,
-            },
+            Step::Write | Step::WriteLong | Step::Ingest | Step::IngestAside | Step::Clear => {
+                change(step, progress.begun, &mut model).carry_out(&tree)?;
+            }
             Step::Read => assert_eq!(read(&tree)?, model),
             Step::Sync => tree.sync()?,
             Step::Flush => tree.flush()?,
             Step::Settle => tree.settle()?,
+            Step::MergeAll => assert!(tree.merge_all(|_| ControlFlow::Continue(()))?),
             Step::Checkpoint => {
                 tree.checkpoint(Path::new(COPY))?;
                 progress.copied = Some(progress.begun);
@@ -54,6 +59,9 @@ pub(super) fn run(disk: &SimDisk, options: TreeOptions, progress: &mut Progress)
                 tree = open(disk, options)?;
             }
         }
+        let (operations, steps) = progress.operations.entry(step).or_default();
+        *operations += disk.operations() - before;
+        *steps += 1;
         progress.acknowledged = progress.begun;
         // A store that is merely dropped is flushed when it is opened.
         if step.is_sync() || step == Step::Drop || options.sync == SyncMode::Always {
@@ -119,7 +127,8 @@ fn look_at_copy(disk: &SimDisk, options: TreeOptions, states: &[Model], progress
 fn cut_everywhere(sync: SyncMode) {
     let (states, options) = (states(), options(sync));
     let whole = SimDisk::new();
-    run(&whole, options, &mut Progress::default()).unwrap();
+    let mut uncut = Progress::default();
+    run(&whole, options, &mut uncut).unwrap();
     let mut cuts = 0;
     for cut in 0..whole.operations() {
         let broken = SimDisk::new();
@@ -136,6 +145,9 @@ fn cut_everywhere(sync: SyncMode) {
         }
     }
     println!("{sync:?}: {cuts} power cuts at {} operations", whole.operations());
+    for (step, (operations, steps)) in uncut.operations {
+        println!("  {:<12} {steps:>4} times, cut at {operations:>5} operations", format!("{step:?}"));
+    }
     assert!(cuts > 5_000, "{cuts}");
 }
 

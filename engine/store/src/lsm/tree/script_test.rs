@@ -1,5 +1,5 @@
-//! What is the workload that power, system calls and bytes are taken away from? One list of steps that rolls logs over and uses them again, flushes, merges, begins manifests
-//! anew, clears, copies, closes, and opens again.
+//! What is the workload that power, system calls and bytes are taken away from? One list of steps that rolls logs over and uses them again, flushes, merges level by level and everything,
+//! ingests, begins manifests anew, clears, copies, closes, and opens again.
 //!
 //! Each write leaves its number in the store: so every state is another one, and what is found says how many writes came back.
 
@@ -15,17 +15,22 @@ pub(super) const DIRECTORY: &str = "/d";
 pub(super) const COPY: &str = "/copy";
 
 /// A step, and what it does to what is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     /// A batch of a few writes.
     Write,
     /// A batch longer than a memtable.
     WriteLong,
+    /// Sorted pairs for several tables, of keys that are there and of keys that are not.
+    Ingest,
+    /// Sorted pairs of keys that no other change has.
+    IngestAside,
     Clear,
     Read,
     Sync,
     Flush,
     Settle,
+    MergeAll,
     Checkpoint,
     Close,
     Drop,
@@ -34,19 +39,32 @@ pub(super) enum Step {
 impl Step {
     /// Whether it changes what is there: the others only change how it is kept.
     pub(super) fn is_change(self) -> bool {
-        matches!(self, Self::Write | Self::WriteLong | Self::Clear)
+        matches!(self, Self::Write | Self::WriteLong | Self::Ingest | Self::IngestAside | Self::Clear)
     }
 
     /// Whether all that was acknowledged lasts once it returned.
     pub(super) fn is_sync(self) -> bool {
-        matches!(self, Self::Clear | Self::Sync | Self::Flush | Self::Checkpoint | Self::Close)
+        matches!(
+            self,
+            Self::Clear
+                | Self::Sync
+                | Self::Flush
+                | Self::MergeAll
+                | Self::Ingest
+                | Self::IngestAside
+                | Self::Checkpoint
+                | Self::Close
+        )
     }
 }
 
 /// The workload.
 pub(super) fn script() -> Vec<Step> {
-    use Step::{Checkpoint, Clear, Close, Drop, Flush, Read, Settle, Sync, Write, WriteLong};
-    let parts: [(usize, &[Step]); 19] = [
+    use Step::{
+        Checkpoint, Clear, Close, Drop, Flush, Ingest, IngestAside, MergeAll, Read, Settle, Sync, Write,
+        WriteLong,
+    };
+    let parts: [(usize, &[Step]); 25] = [
         // Into an empty memtable, which is flushed to no table, while the manifest is short.
         (0, &[WriteLong, Flush]),
         (5, &[Sync]),
@@ -65,6 +83,13 @@ pub(super) fn script() -> Vec<Step> {
         (14, &[Flush]),
         (3, &[WriteLong, Settle, Read]),
         (2, &[Drop]),
+        // Behind writes that are in memory, and with nothing there; before and after an end without warning.
+        (9, &[IngestAside, Ingest, Read]),
+        (0, &[Ingest]),
+        (5, &[Drop]),
+        (6, &[Flush, MergeAll, Read]),
+        (7, &[IngestAside, Drop]),
+        (3, &[Sync, MergeAll]),
         (9, &[Flush, Settle]),
         (4, &[Close]),
     ];
@@ -76,14 +101,55 @@ pub(super) fn options(sync: SyncMode) -> TreeOptions {
     TreeOptions { memtable_bytes: 2_500, manifest_bytes: 250, ..small(sync) }
 }
 
-/// The batch of a change, and what it does to a model; none, where the change empties the store.
-pub(super) fn change(step: Step, number: usize, model: &mut Model) -> Option<Batch> {
-    if step == Step::Clear {
-        model.clear();
-        return None;
+/// What a change does.
+pub(super) enum Change {
+    Write(Batch),
+    Ingest(Model),
+    Clear,
+}
+
+impl Change {
+    pub(super) fn carry_out(&self, tree: &Tree) -> Result<(), Error> {
+        match self {
+            Self::Write(batch) => tree.write(batch),
+            Self::Ingest(pairs) => {
+                let mut ingest = tree.ingest();
+                pairs.iter().try_for_each(|(key, value)| ingest.add(key, value, None))?;
+                ingest.prepare()?;
+                assert_eq!(ingest.install()?, pairs.len() as u64);
+                Ok(())
+            }
+            Self::Clear => tree.clear(),
+        }
     }
-    let mut batch = Batch::default();
+}
+
+/// The change that a step is, and what it does to a model.
+pub(super) fn change(step: Step, number: usize, model: &mut Model) -> Change {
     let mut random = fastrand::Rng::with_seed(number as u64);
+    match step {
+        Step::Clear => {
+            model.clear();
+            Change::Clear
+        }
+        Step::Ingest | Step::IngestAside => {
+            let mut pairs: Model = (0..8_u8)
+                .filter(|place| step == Step::IngestAside || place % 3 > 0)
+                .map(|place| {
+                    let key = if step == Step::Ingest { [b'k', place * 2] } else { [b'p', place] };
+                    (key.to_vec(), (0..200).map(|_| random.u8(..)).collect())
+                })
+                .collect();
+            pairs.insert(b"number".to_vec(), (number as u64).to_be_bytes().to_vec());
+            model.extend(pairs.clone());
+            Change::Ingest(pairs)
+        }
+        _ => Change::Write(batch(step, number, &mut random, model)),
+    }
+}
+
+fn batch(step: Step, number: usize, random: &mut fastrand::Rng, model: &mut Model) -> Batch {
+    let mut batch = Batch::default();
     let mut set = |key: Vec<u8>, value: Vec<u8>| {
         batch.set(&key, &value);
         model.insert(key, value);
@@ -103,7 +169,7 @@ pub(super) fn change(step: Step, number: usize, model: &mut Model) -> Option<Bat
             model.insert(key, value);
         }
     }
-    Some(batch)
+    batch
 }
 
 /// What is there after each number of changes.
@@ -128,7 +194,8 @@ pub(super) fn open(disk: &SimDisk, options: TreeOptions) -> Result<Tree, Error> 
 /// Everything, found in two ways: by a walk, and key by key.
 pub(super) fn read(tree: &Tree) -> Result<Model, Error> {
     let walked = content(tree)?;
-    let keys = (0..20).map(|number| vec![b'k', number]).chain([b"number".to_vec(), b"long".to_vec()]);
+    let keys = (0..20).flat_map(|number| [vec![b'k', number], vec![b'p', number]]);
+    let keys = keys.chain([b"number".to_vec(), b"long".to_vec()]);
     let mut asked = Model::new();
     for key in keys {
         if let Some(value) = tree.get(&key, |live| live.value.to_vec())? {

@@ -1,6 +1,6 @@
 //! Does a tree hold what a sorted map holds, whatever is flushed, merged, opened again and looked back at in between?
 
-use super::{Batch, SyncMode, Tree, TreeOptions, TreeSnapshot};
+use super::{Batch, MAX_PAYLOAD, MAX_WRITES, SyncMode, Tree, TreeOptions, TreeSnapshot};
 use crate::clock::ManualClock;
 use crate::error::Error;
 use crate::lsm::compaction::Targets;
@@ -9,6 +9,7 @@ use crate::lsm::vfs::{Fault, SimDisk, Vfs};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         table_bytes: 500,
         targets: Targets { level0_tables: 2, base_bytes: 1_000, multiplier: 3 },
         level0_stop: 8,
+        merge_bytes_per_second: None,
         manifest_bytes: 1_000,
         has_workers: false,
     }
@@ -43,7 +45,7 @@ pub(super) fn open(disk: &SimDisk, options: TreeOptions) -> Result<Tree, Error> 
     Tree::open(Arc::new(disk.clone()), Path::new(DIRECTORY), options, Arc::new(ManualClock::new(NOW_MS)))
 }
 
-fn everything(snapshot: &TreeSnapshot) -> Result<Model, Error> {
+pub(super) fn everything(snapshot: &TreeSnapshot) -> Result<Model, Error> {
     let mut walk = snapshot.walk();
     let mut found = Model::new();
     walk.first()?;
@@ -63,6 +65,8 @@ enum Step {
     Write(Vec<(Vec<u8>, Change)>),
     Flush,
     Settle,
+    MergeAll,
+    Ingest(BTreeMap<Vec<u8>, (Vec<u8>, Option<u64>)>),
     Reopen { is_killed: bool },
     Look,
 }
@@ -89,6 +93,8 @@ fn step() -> impl Strategy<Value = Step> {
         20 => prop::collection::vec((key(), change), 1..6).prop_map(Step::Write),
         2 => Just(Step::Flush),
         2 => Just(Step::Settle),
+        1 => Just(Step::MergeAll),
+        2 => prop::collection::btree_map(key(), (value(), prop::option::of(900_u64..1_100)), 0..12).prop_map(Step::Ingest),
         2 => any::<bool>().prop_map(|is_killed| Step::Reopen { is_killed }),
         1 => Just(Step::Look),
     ]
@@ -126,6 +132,19 @@ proptest! {
                 }
                 Step::Flush => tree.flush().unwrap(),
                 Step::Settle => tree.settle().unwrap(),
+                Step::MergeAll => assert!(tree.merge_all(|_| ControlFlow::Continue(())).unwrap()),
+                Step::Ingest(pairs) => {
+                    let mut ingest = tree.ingest();
+                    for (key, (value, until_ms)) in &pairs {
+                        ingest.add(key, value, *until_ms).unwrap();
+                    }
+                    ingest.prepare().unwrap();
+                    prop_assert_eq!(ingest.install().unwrap(), pairs.len() as u64);
+                    for (key, (value, until_ms)) in pairs {
+                        let is_there = until_ms.is_none_or(|until_ms| until_ms > NOW_MS);
+                        if is_there { model.insert(key, value) } else { model.remove(&key) };
+                    }
+                }
                 Step::Reopen { is_killed } => {
                     looks.clear();
                     if is_killed { drop(tree) } else { tree.close().unwrap() }
@@ -229,4 +248,33 @@ fn a_failure_in_the_log_ends_writes_and_says_why() {
     drop(tree);
     assert_eq!(content(&open(&disk, small(SyncMode::Always)).unwrap()).unwrap().len(), 1);
     let _: Vec<String> = disk.list(Path::new(DIRECTORY)).unwrap();
+}
+
+#[test]
+fn a_batch_may_be_as_long_as_the_log_takes_and_no_longer() {
+    let batch = |bytes: usize, writes: u64| Batch { payload: vec![0; bytes], writes };
+    assert_eq!(batch(MAX_PAYLOAD, MAX_WRITES).check(), Ok(()));
+    let disk = SimDisk::new();
+    let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
+    let operations = disk.operations();
+    let cases = [
+        (
+            MAX_PAYLOAD + 1,
+            1,
+            "the batch has 2147483648 bytes and one may have 2147483647; split it: each part",
+        ),
+        (0, MAX_WRITES + 1, "the batch has 134217729 writes and one may have 134217728; split it: each part"),
+    ];
+    for (bytes, writes, text) in cases {
+        let error = tree.write(&batch(bytes, writes)).unwrap_err();
+        assert!(error.to_string().starts_with(text), "{error}");
+    }
+    assert_eq!(disk.operations(), operations, "nothing was written");
+    // Of the most writes with the most bytes the last begins where a link of eight bytes each can lead to.
+    let most = super::commit::memtable_bytes(MAX_PAYLOAD, MAX_WRITES);
+    assert!(most as u64 / 8 <= u64::from(u32::MAX));
+    let mut one = Batch::default();
+    one.set(b"a", b"b");
+    tree.write(&one).unwrap();
+    assert_eq!(content(&tree).unwrap().len(), 1);
 }

@@ -5,7 +5,7 @@ use crate::lsm::iter::{Live, Merge, Run, live};
 use crate::lsm::manifest::{LEVELS, Version};
 use crate::lsm::memtable::{Memtable, MemtableCursor};
 use crate::lsm::record::{Sequence, Stamp};
-use crate::lsm::table::{TableCursor, hash};
+use crate::lsm::table::hash;
 use std::sync::Arc;
 
 /// A memtable that is written to no more.
@@ -70,9 +70,7 @@ impl View {
         let memtables = [&self.memtable].into_iter().chain(frozen);
         let mut runs: Vec<_> =
             memtables.map(|memtable| Run::Memtable(MemtableCursor::new(Arc::clone(memtable)))).collect();
-        runs.extend(
-            self.version.levels[0].iter().map(|table| Run::Table(TableCursor::new(Arc::clone(&table.table)))),
-        );
+        runs.extend(self.version.levels[0].iter().map(Run::table));
         let levels = (1..LEVELS).filter(|level| !self.version.levels[*level].is_empty());
         runs.extend(levels.map(|level| Run::level(self.version.run(level))));
         Merge::new(runs)

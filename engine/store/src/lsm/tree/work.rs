@@ -6,12 +6,11 @@ use super::admin::index_bytes;
 use super::commit::{log_path, spare_path};
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::lsm::compaction::{Choice, Output, pick, table_path, write_tables};
+use crate::lsm::compaction::{Output, pick, table_path, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, Manifest, TableFacts, Version};
 use crate::lsm::memtable::MemtableCursor;
-use crate::lsm::table::{Table, TableCursor};
-use parking_lot::MutexGuard;
+use crate::lsm::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -39,18 +38,15 @@ impl Inner {
     pub(super) fn compact_always(&self) {
         loop {
             let mut state = self.state.lock();
-            let choice = loop {
-                if state.is_closing {
-                    return;
-                }
-                match pick(&state.view.version, &self.options.targets) {
-                    Some(choice) => break choice,
-                    None => self.work.wait(&mut state),
-                }
-            };
+            while !state.is_closing && pick(&state.view.version, &self.options.targets).is_none() {
+                self.work.wait(&mut state);
+            }
+            if state.is_closing {
+                return;
+            }
             drop(state);
-            match self.compact(&choice) {
-                Ok(()) => {}
+            match self.compact_next() {
+                Ok(_) => {}
                 Err(_) if self.is_closing.load(Ordering::Relaxed) => return,
                 Err(error) => return self.give_up(error),
             }
@@ -112,55 +108,7 @@ impl Inner {
         Ok(true)
     }
 
-    /// Merges what was chosen.
-    pub(super) fn compact(&self, choice: &Choice) -> Result<()> {
-        let _alone = self.compacting.lock();
-        let version = Arc::clone(&self.state.lock().view.version);
-        let of = |level: usize, numbers: &[u64]| -> Vec<_> {
-            let tables = version.levels[level].iter();
-            tables.filter(|table| numbers.contains(&table.facts.number)).cloned().collect()
-        };
-        let (upper, lower) = (of(choice.level, &choice.upper), of(choice.target, &choice.lower));
-        let removed = [(choice.level, &upper), (choice.target, &lower)];
-        let removed: Vec<_> = removed
-            .iter()
-            .flat_map(|(level, tables)| tables.iter().map(|table| (*level, table.facts.number)))
-            .collect();
-        if choice.is_move() {
-            let added = upper.iter().map(|table| (choice.target, TableFacts::clone(&table.facts))).collect();
-            let mut state = self.state.lock();
-            return self.install(&mut state, Edit { added, removed, ..Edit::default() }, |_| {});
-        }
-        let mut runs: Vec<_> = if choice.level == 0 {
-            upper.iter().map(|table| Run::Table(TableCursor::new(Arc::clone(&table.table)))).collect()
-        } else {
-            let tables = upper.iter().map(|table| (table.facts.last_key.clone(), Arc::clone(&table.table)));
-            vec![Run::level(tables.collect())]
-        };
-        if !lower.is_empty() {
-            let tables = lower.iter().map(|table| (table.facts.last_key.clone(), Arc::clone(&table.table)));
-            runs.push(Run::level(tables.collect()));
-        }
-        let output = self.output(choice.target, &version, self.options.table_bytes);
-        let go_on = |_| {
-            if self.is_closing.load(Ordering::Relaxed) {
-                return Err(Error::Closed);
-            }
-            Ok(())
-        };
-        let tables = write_tables(&output, runs, || self.state.lock().take_number(), go_on)?;
-        self.counters.merged.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
-        let added = tables.into_iter().map(|table| (choice.target, table)).collect();
-        let mut state = self.state.lock();
-        self.install(&mut state, Edit { added, removed, ..Edit::default() }, |_| {})?;
-        drop(state);
-        for table in upper.iter().chain(&lower) {
-            table.table.remove_when_dropped();
-        }
-        Ok(())
-    }
-
-    fn output<'a>(&'a self, level: usize, version: &'a Version, table_bytes: u64) -> Output<'a> {
+    pub(super) fn output<'a>(&'a self, level: usize, version: &'a Version, table_bytes: u64) -> Output<'a> {
         Output {
             vfs: &*self.vfs,
             directory: &self.directory,
@@ -169,25 +117,42 @@ impl Inner {
             level,
             version,
             now_ms: self.clock.now_ms(),
+            after: None,
+            until: None,
         }
     }
 
     /// Writes an edit to the manifest and shows what comes of it.
-    fn install(
+    pub(super) fn install(
         &self,
-        state: &mut MutexGuard<State>,
-        mut edit: Edit,
+        state: &mut State,
+        edit: Edit,
         change: impl FnOnce(&mut View),
     ) -> Result<()> {
-        edit.next_file = Some(state.next_file);
-        let known = Arc::clone(&state.view.version);
+        let edit = Edit { next_file: Some(state.next_file), ..edit };
+        let version = self.edited(state, &edit)?;
+        self.apply(state, version, &edit, change)
+    }
+
+    /// The tables there are after an edit, all of them open.
+    pub(super) fn edited(&self, state: &State, edit: &Edit) -> Result<Version> {
+        let known = &state.view.version;
         let open = |facts: &TableFacts| {
             let same = known.tables().find(|(_, table)| table.facts.number == facts.number);
             same.map_or_else(|| self.open_table(facts), |(_, table)| Ok(Arc::clone(&table.table)))
         };
-        let version =
-            known.edited(&edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
-        self.record(state, &version, &edit)?;
+        known.edited(edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))
+    }
+
+    /// Writes an edit to the manifest, and shows the version that it leads to.
+    pub(super) fn apply(
+        &self,
+        state: &mut State,
+        version: Version,
+        edit: &Edit,
+        change: impl FnOnce(&mut View),
+    ) -> Result<()> {
+        self.record(state, &version, edit)?;
         let mut view = View::clone(&state.view);
         view.version = Arc::new(version);
         change(&mut view);
@@ -238,6 +203,7 @@ impl Inner {
             let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version));
             cache.set_capacity(rest.max(self.options.cache_bytes / 16));
         }
+        self.feel(&view);
         let view = Arc::new(view);
         state.view = Arc::clone(&view);
         self.view.store(view);

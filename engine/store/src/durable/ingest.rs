@@ -1,0 +1,83 @@
+//! How do many sorted pairs get in at once? Past the log and the memtable, into tables that become part of the store together.
+
+use super::Durable;
+use crate::bytes::{check_key, check_value_len};
+use crate::error::Result;
+use crate::lsm::Ingest as TreeIngest;
+
+/// Sorted pairs on their way into a database, of which nobody sees anything before [`finish`](Self::finish): see [`Database::ingest`](crate::Database::ingest). For sources that can fail,
+/// and for values that end. Dropped before it is finished, it leaves nothing.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = std::env::temp_dir().join(format!("plumbkv-doc-begin-ingest-{}", std::process::id()));
+/// use plumbkv::{Database, Options};
+///
+/// let db = Database::open(Options::durable(&directory))?;
+/// let mut ingest = db.begin_ingest()?;
+/// for line in "1 one\n2 two\n3 three".lines() {
+///     let (key, value) = line.split_once(' ').ok_or("a line without a space")?;
+///     ingest.set(key.as_bytes(), value.as_bytes())?;
+/// }
+/// assert_eq!(db.get(b"1")?, None);
+/// assert_eq!(ingest.finish()?, 3);
+/// assert_eq!(db.get(b"1")?, Some(b"one".to_vec()));
+/// # drop(db);
+/// # let _ = std::fs::remove_dir_all(&directory);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Ingest<'a> {
+    durable: &'a Durable,
+    tree: TreeIngest<'a>,
+}
+
+impl Durable {
+    pub(crate) fn ingest(&self) -> Ingest<'_> {
+        Ingest { durable: self, tree: self.tree.ingest() }
+    }
+}
+
+impl Ingest<'_> {
+    /// Adds a pair whose key is larger than that of the pair before.
+    ///
+    /// # Errors
+    /// [`OutOfOrder`](crate::Error::OutOfOrder), [`KeyTooLong`](crate::Error::KeyTooLong), [`ValueTooLong`](crate::Error::ValueTooLong),
+    /// [`TooLargeForBudget`](crate::Error::TooLargeForBudget) and [`Io`](crate::Error::Io). Nothing is ingested then, of pairs before it either.
+    pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.add(key, value, None)
+    }
+
+    /// As [`set`](Self::set), until `unix_ms`, milliseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn set_until(&mut self, key: &[u8], value: &[u8], unix_ms: u64) -> Result<()> {
+        self.add(key, value, Some(unix_ms))
+    }
+
+    fn add(&mut self, key: &[u8], value: &[u8], until_ms: Option<u64>) -> Result<()> {
+        let checked = check_key(key)
+            .and_then(|()| check_value_len(value.len()))
+            .and_then(|()| self.durable.check_entry(key.len(), value.len()));
+        checked.inspect_err(|error| self.tree.fail(error))?;
+        self.tree.add(key, value, until_ms)
+    }
+
+    /// Makes all pairs part of the database at one moment, and returns how many they are. They survive a power cut then, and so does all that was written before.
+    ///
+    /// # Errors
+    /// [`Io`](crate::Error::Io); [`Database::storage_stats`](crate::Database::storage_stats) tells whether the database takes writes after it. The error of a pair, if there was one.
+    pub fn finish(mut self) -> Result<u64> {
+        self.tree.prepare()?;
+        // Whoever has looked at a key and is about to write it has done so, or looks again.
+        let _locks = self.durable.locks.lock_all();
+        self.tree.install()
+    }
+}
+
+impl std::fmt::Debug for Ingest<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Ingest").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,93 @@
+//! Where do new tables go, and what is known of one when it is written?
+
+use crate::error::{Error, Result};
+use crate::lsm::manifest::{TableFacts, Version};
+use crate::lsm::record::{Kind, Record};
+use crate::lsm::table::{Shape, TableBuilder};
+use crate::lsm::vfs::Vfs;
+use std::path::{Path, PathBuf};
+
+/// Where new tables go, and what they are like.
+#[derive(Clone, Copy)]
+pub(crate) struct Output<'a> {
+    pub(crate) vfs: &'a dyn Vfs,
+    pub(crate) directory: &'a Path,
+    pub(crate) shape: Shape,
+    /// A table ends with the first key at which it is at least so long.
+    pub(crate) table_bytes: u64,
+    /// The level they are for, and the tables that there are, for deletions.
+    pub(crate) level: usize,
+    pub(crate) version: &'a Version,
+    pub(crate) now_ms: u64,
+    /// Only keys above this one are written, and up to that one.
+    pub(crate) after: Option<&'a [u8]>,
+    pub(crate) until: Option<&'a [u8]>,
+}
+
+impl Output<'_> {
+    /// Takes away a file that came to nothing. One that stays is removed when the tree is opened.
+    pub(super) fn remove(&self, number: u64) {
+        let _ = self.vfs.remove(&table_path(self.directory, number));
+    }
+}
+
+/// The file of a table.
+pub(crate) fn table_path(directory: &Path, number: u64) -> PathBuf {
+    directory.join(format!("{number:06}.table"))
+}
+
+/// A table that is being written.
+pub(crate) struct Open {
+    path: PathBuf,
+    number: u64,
+    builder: TableBuilder,
+    deletions: u64,
+    first_end_ms: Option<u64>,
+}
+
+impl Open {
+    pub(crate) fn create(output: &Output, number: u64) -> Result<Self> {
+        let path = table_path(output.directory, number);
+        let file = output.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
+        let builder = TableBuilder::new(file, number, output.shape);
+        Ok(Self { path, number, builder, deletions: 0, first_end_ms: None })
+    }
+
+    pub(crate) fn add(&mut self, record: &Record) -> Result<()> {
+        match record.stamp.kind() {
+            Kind::Set => {}
+            Kind::Delete => self.deletions += 1,
+            Kind::SetUntil => {
+                let end = record.value.first_chunk::<8>().map_or(0, |end| u64::from_le_bytes(*end)).max(1);
+                self.first_end_ms = Some(self.first_end_ms.map_or(end, |first| first.min(end)));
+            }
+        }
+        self.builder.add(record).map_err(|error| Error::io(&self.path, "write", &error))
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Bytes of the file if it ended here, about.
+    pub(crate) fn expected_bytes(&self) -> u64 {
+        self.builder.expected_bytes()
+    }
+
+    /// Ends the table and syncs it; its name does not last yet. `None`, where there was no version.
+    pub(crate) fn finish(self) -> Result<Option<TableFacts>> {
+        let Self { path, number, builder, deletions, first_end_ms } = self;
+        let finished = builder.finish().map_err(|error| Error::io(&path, "write", &error))?;
+        Ok(finished.map(|finished| TableFacts {
+            number,
+            bytes: finished.bytes,
+            versions: finished.versions,
+            last_sequence: finished.last_sequence,
+            first_key: finished.first_key,
+            last_key: finished.last_key,
+            deletions,
+            first_end_ms,
+            is_ingested: false,
+        }))
+    }
+}

@@ -1,0 +1,192 @@
+//! How is a merge carried out? The tables that were chosen are read in one walk, or slice by slice, and each edit of the manifest that follows leaves a store that is whole: what a slice has
+//! written below, the tables above still say, too, until the last slice takes them away.
+
+use super::{Inner, Tree};
+use crate::error::{Error, Result};
+use crate::lsm::compaction::{Choice, Output, Slice, Sweep, Underway, pick, slices, write_tables};
+use crate::lsm::iter::Run;
+use crate::lsm::manifest::{Edit, LEVELS, TableFacts, TableHandle, Version};
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// How far a merge of everything has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MergeProgress {
+    /// Bytes of tables that it has written.
+    pub(crate) written: u64,
+    /// Bytes of tables above the lowest level.
+    pub(crate) left: u64,
+}
+
+/// The tables of a choice.
+struct Chosen {
+    upper: Vec<TableHandle>,
+    lower: Vec<TableHandle>,
+}
+
+impl Chosen {
+    fn of(version: &Version, choice: &Choice) -> Self {
+        let of = |level: usize, numbers: &[u64]| -> Vec<_> {
+            let tables = version.levels[level].iter();
+            tables.filter(|table| numbers.contains(&table.facts.number)).cloned().collect()
+        };
+        Self { upper: of(choice.level, &choice.upper), lower: of(choice.target, &choice.lower) }
+    }
+
+    fn facts(&self) -> impl Iterator<Item = &TableFacts> {
+        self.upper.iter().chain(&self.lower).map(|table| &*table.facts)
+    }
+
+    fn underway(&self, target: usize) -> Option<Underway> {
+        let first = self.facts().map(|table| &table.first_key).min()?.clone();
+        let last = self.facts().map(|table| &table.last_key).max()?.clone();
+        Some(Underway { target, first, last })
+    }
+}
+
+impl Tree {
+    /// Merges until nothing is left to be merged.
+    pub(crate) fn settle(&self) -> Result<()> {
+        loop {
+            let version = Arc::clone(&self.inner.state.lock().view.version);
+            if pick(&version, &self.inner.options.targets).is_none() {
+                return self.inner.look();
+            }
+            if self.inner.options.has_workers {
+                let mut state = self.inner.state.lock();
+                self.inner.look()?;
+                self.inner.room.wait_for(&mut state, std::time::Duration::from_millis(100));
+            } else {
+                self.inner.compact_next()?;
+            }
+        }
+    }
+
+    /// Merges everything that was written before the call into the lowest level, where a key has one version and no deletion is left. `go_on` is asked now and then; false, where it
+    /// ended the work, which leaves what was done by then.
+    pub(crate) fn merge_all(&self, mut go_on: impl FnMut(MergeProgress) -> ControlFlow<()>) -> Result<bool> {
+        self.flush()?;
+        let inner = &self.inner;
+        let begin = inner.counters.merged.load(Ordering::Relaxed);
+        let mut sweep = Sweep::new(inner.published.load(Ordering::Acquire), inner.clock.now_ms());
+        let is_ended = Cell::new(false);
+        let mut ask = |_| {
+            let version = Arc::clone(&inner.view.load().version);
+            let written = inner.counters.merged.load(Ordering::Relaxed) - begin;
+            let left = (0..LEVELS - 1).map(|level| version.bytes(level)).sum();
+            is_ended.set(go_on(MergeProgress { written, left }).is_break());
+            if is_ended.get() { Err(Error::Closed) } else { inner.is_open() }
+        };
+        loop {
+            inner.look()?;
+            match inner.compact(|version| sweep.pick(version), true, &mut ask) {
+                Ok(true) => {}
+                Ok(false) => return Ok(true),
+                Err(Error::Closed) if is_ended.get() => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// An error where the tree is being closed.
+    pub(super) fn is_open(&self) -> Result<()> {
+        if self.is_closing.load(Ordering::Relaxed) {
+            return Err(Error::Closed);
+        }
+        Ok(())
+    }
+
+    /// Merges what is most in need of it. False, where nothing is.
+    pub(super) fn compact_next(&self) -> Result<bool> {
+        self.compact(
+            |version| pick(version, &self.options.targets),
+            false,
+            |bytes| self.hold_back_merge(bytes),
+        )
+    }
+
+    /// Merges what `pick` chooses, at once or in slices. False, where it chooses nothing. `go_on` hears how many bytes were read.
+    fn compact(
+        &self,
+        pick: impl FnOnce(&Version) -> Option<Choice>,
+        is_sliced: bool,
+        go_on: impl FnMut(u64) -> Result<()>,
+    ) -> Result<bool> {
+        let _alone = self.compacting.lock();
+        let mut state = self.state.lock();
+        let version = Arc::clone(&state.view.version);
+        let Some(choice) = pick(&version) else { return Ok(false) };
+        let chosen = Chosen::of(&version, &choice);
+        let removed = chosen.upper.iter().map(|table| (choice.level, table.facts.number));
+        let lowest_garbage =
+            choice.target == LEVELS - 1 && chosen.facts().any(|table| table.has_garbage(self.clock.now_ms()));
+        if choice.is_move() && choice.level != choice.target && !lowest_garbage {
+            let facts = chosen.upper.iter().map(|table| TableFacts::clone(&table.facts));
+            let added = facts.map(|facts| (choice.target, facts)).collect();
+            self.install(&mut state, Edit { added, removed: removed.collect(), ..Edit::default() }, |_| {})?;
+            return Ok(true);
+        }
+        state.underway = chosen.underway(choice.target);
+        drop(state);
+        // What is merged is held by `chosen` alone, so that its files go slice by slice.
+        let mut below = Version::default();
+        let deeper = choice.target + 1..LEVELS;
+        deeper.for_each(|level| below.levels[level].clone_from(&version.levels[level]));
+        drop(version);
+        let done = self.merge(&below, &choice, chosen, is_sliced, go_on);
+        self.state.lock().underway = None;
+        done.map(|()| true)
+    }
+
+    fn merge(
+        &self,
+        below: &Version,
+        choice: &Choice,
+        Chosen { upper, mut lower }: Chosen,
+        is_sliced: bool,
+        mut go_on: impl FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        let whole = self.output(choice.target, below, self.options.table_bytes);
+        let facts: Vec<_> = lower.iter().map(|table| &*table.facts).collect();
+        let upper_bytes = upper.iter().map(|table| table.facts.bytes).sum();
+        let slices = if is_sliced {
+            slices(upper_bytes, &facts, whole.table_bytes)
+        } else {
+            vec![Slice { lower: 0..lower.len(), table_bytes: whole.table_bytes }]
+        };
+        let count = slices.len();
+        let mut after: Option<Vec<u8>> = None;
+        for (number, slice) in slices.into_iter().enumerate() {
+            let is_last = number + 1 == count;
+            let replaced: Arc<[TableHandle]> = lower.drain(..slice.lower.len()).collect();
+            let end = replaced.last().map(|table| table.facts.last_key.clone());
+            let output = Output {
+                table_bytes: slice.table_bytes,
+                after: after.as_deref(),
+                until: end.as_deref().filter(|_| !is_last),
+                ..whole
+            };
+            let mut runs: Vec<_> = if choice.level == 0 {
+                upper.iter().map(Run::table).collect()
+            } else {
+                vec![Run::level(upper.clone().into())]
+            };
+            runs.push(Run::level(Arc::clone(&replaced)));
+            let tables = write_tables(&output, runs, || self.state.lock().take_number(), &mut go_on)?;
+            self.counters.merged.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
+            let added = tables.into_iter().map(|table| (choice.target, table)).collect();
+            let above: &[TableHandle] = if is_last { &upper } else { &[] };
+            let removed = above.iter().map(|table| (choice.level, table.facts.number));
+            let removed =
+                removed.chain(replaced.iter().map(|table| (choice.target, table.facts.number))).collect();
+            self.install(&mut self.state.lock(), Edit { added, removed, ..Edit::default() }, |_| {})?;
+            above.iter().chain(&*replaced).for_each(|table| table.table.remove_when_dropped());
+            after = end;
+        }
+        Ok(())
+    }
+}

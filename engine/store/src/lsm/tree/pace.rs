@@ -1,0 +1,186 @@
+//! How fast may writes come? As fast as they like, until flushes or merges fall behind; then each is held back a little, the more the nearer the point is where writes would have to
+//! stop altogether. What is written then and what flushes and merges get done come to a balance before that point, and no single write waits for seconds.
+//!
+//! Merges that go on behind the writes are slowed down only where the options ask for it.
+
+use super::options::TreeOptions;
+use super::{Inner, View};
+use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a mebibyte waits just before the point where writes stop.
+const LONGEST: Duration = Duration::from_millis(250);
+
+/// Shorter waits add up to one of this length: the system cannot sleep for microseconds.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// No write waits longer at once.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+const MEBIBYTE: u128 = 1 << 20;
+
+/// How near the point is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pressure {
+    pub(super) level0_tables: usize,
+    /// Memtables that wait to be flushed, and bytes of the one that is written to.
+    pub(super) frozen_memtables: usize,
+    pub(super) memtable_bytes: usize,
+}
+
+/// How long a mebibyte of writes is to be held back.
+///
+/// Two things make writes stop. Level 0 may be full: from three quarters of that on they are held back. Or all memtables are: from the moment on when no more may wait and the one that is
+/// written to is half full. Of both the nearer one counts, squared, so that it begins gently.
+pub(super) fn delay(pressure: &Pressure, options: &TreeOptions) -> Duration {
+    let part = |at: usize, from: usize, to: usize| {
+        if to <= from {
+            f64::from(u8::from(at >= to))
+        } else {
+            at.saturating_sub(from) as f64 / (to - from) as f64
+        }
+    };
+    let level0 = part(pressure.level0_tables, level0_slow(options), options.level0_stop);
+    let memtables = if pressure.frozen_memtables >= options.frozen_memtables {
+        part(pressure.memtable_bytes, options.memtable_bytes / 2, options.memtable_bytes)
+    } else {
+        0.0
+    };
+    LONGEST.mul_f64(level0.max(memtables).min(1.0).powi(2))
+}
+
+/// Tables of level 0 above which writes are held back.
+fn level0_slow(options: &TreeOptions) -> usize {
+    options.level0_stop - options.level0_stop / 4
+}
+
+/// What holds writes back.
+#[derive(Default)]
+pub(super) struct Pace {
+    /// Whether there is any pressure: all that a write looks at otherwise.
+    is_needed: AtomicBool,
+    /// When the next write may begin.
+    free: Mutex<Option<Instant>>,
+    /// When merges may read on.
+    merge_free: Mutex<Option<Instant>>,
+}
+
+/// When something that takes so long may begin, in a queue that is free at some time, and when that is free again. No time is saved up: after a pause it begins at once.
+fn queue(free: &mut Option<Instant>, now: Instant, takes: Duration) -> Duration {
+    let end = free.map_or(now, |free| free.max(now)) + takes;
+    *free = Some(end);
+    end - now
+}
+
+impl Inner {
+    /// Takes notice of what there is to be flushed and merged.
+    pub(super) fn feel(&self, view: &View) {
+        let is_needed = self.options.has_workers
+            && (view.frozen.len() >= self.options.frozen_memtables
+                || view.version.levels[0].len() > level0_slow(&self.options));
+        self.pace.is_needed.store(is_needed, Ordering::Relaxed);
+    }
+
+    /// Holds a write of so many bytes back for as long as it has to be. Nothing is locked meanwhile.
+    #[inline]
+    pub(super) fn hold_back(&self, bytes: usize) {
+        if self.pace.is_needed.load(Ordering::Relaxed) {
+            self.hold_back_now(bytes);
+        }
+    }
+
+    #[cold]
+    fn hold_back_now(&self, bytes: usize) {
+        let view = self.view.load();
+        let pressure = Pressure {
+            level0_tables: view.version.levels[0].len(),
+            frozen_memtables: view.frozen.len(),
+            memtable_bytes: view.memtable.bytes(),
+        };
+        drop(view);
+        let nanos = delay(&pressure, &self.options).as_nanos() * bytes as u128 / MEBIBYTE;
+        let takes = Duration::from_nanos(nanos as u64).min(LONGEST_SLEEP);
+        let wait = queue(&mut self.pace.free.lock(), Instant::now(), takes);
+        if wait < SHORTEST_SLEEP || self.look().is_err() {
+            return;
+        }
+        let begin = Instant::now();
+        std::thread::sleep(wait.min(LONGEST_SLEEP));
+        self.counters.delays.fetch_add(1, Ordering::Relaxed);
+        self.counters.delayed_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// Holds a merge back that has read so many bytes, where the options ask for it. An error where the tree is being closed.
+    pub(super) fn hold_back_merge(&self, bytes: u64) -> Result<()> {
+        self.is_open()?;
+        let Some(per_second) = self.options.merge_bytes_per_second else { return Ok(()) };
+        let takes =
+            Duration::from_nanos((u128::from(bytes) * 1_000_000_000 / u128::from(per_second.max(1))) as u64);
+        let mut wait = queue(&mut self.pace.merge_free.lock(), Instant::now(), takes);
+        let end = Instant::now() + wait;
+        let mut state = self.state.lock();
+        while !wait.is_zero() && !state.is_closing {
+            self.closing.wait_for(&mut state, wait);
+            wait = end.saturating_duration_since(Instant::now());
+        }
+        if state.is_closing { Err(Error::Closed) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearer_the_stop_the_longer_the_wait() {
+        let options = TreeOptions {
+            level0_stop: 20,
+            frozen_memtables: 2,
+            memtable_bytes: 1_000,
+            ..TreeOptions::default()
+        };
+        // Tables of level 0, memtables that wait, bytes of the one that is written to, and the wait of a mebibyte in microseconds.
+        let cases = [
+            (0, 0, 0, 0),
+            (15, 0, 0, 0),
+            (16, 0, 0, 10_000),
+            (17, 0, 0, 40_000),
+            (18, 0, 0, 90_000),
+            (20, 0, 0, 250_000),
+            (50, 0, 0, 250_000),
+            // As long as another one may wait there is no reason to.
+            (0, 1, 1_000, 0),
+            (0, 2, 500, 0),
+            (0, 2, 600, 10_000),
+            (0, 2, 750, 62_500),
+            (0, 2, 1_000, 250_000),
+            (0, 3, 2_000, 250_000),
+            // The nearer one counts.
+            (16, 2, 750, 62_500),
+            (18, 2, 600, 90_000),
+        ];
+        for (level0_tables, frozen_memtables, memtable_bytes, expected) in cases {
+            let pressure = Pressure { level0_tables, frozen_memtables, memtable_bytes };
+            let found = delay(&pressure, &options).as_secs_f64() * 1e6;
+            assert!((found - f64::from(expected)).abs() < 1.0, "{pressure:?}: {found} µs");
+        }
+        // Options as small as they can be.
+        for level0_stop in 0..4 {
+            let tiny = TreeOptions { level0_stop, memtable_bytes: 1, frozen_memtables: 0, ..options };
+            let pressure = Pressure { level0_tables: 4, frozen_memtables: 0, memtable_bytes: 1 };
+            assert_eq!(delay(&pressure, &tiny), LONGEST);
+        }
+    }
+
+    #[test]
+    fn waits_add_up_and_pauses_do_not() {
+        let (now, ms) = (Instant::now(), Duration::from_millis);
+        let mut free = None;
+        // When it comes, how long it takes, and how long it waits for its end.
+        for (at, takes, expected) in [(0, 3, 3), (0, 4, 7), (5, 1, 3), (20, 2, 2), (21, 0, 1)] {
+            assert_eq!(queue(&mut free, now + ms(at), ms(takes)), ms(expected), "at {at}");
+        }
+    }
+}
