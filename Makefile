@@ -103,8 +103,10 @@ faults: ## What badly behaved clients do to a release build: full numbers, both 
 	cargo test --locked --release -p plumbkv-server --test wire faults:: -- --test-threads=1 --nocapture || failed=1; done; \
 	[ -z "$$failed" ]
 
-torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes and look whether anything is missing: release build, prints counts
-	@PLUMBKV_TORTURE=$(or $(CYCLES),5000) cargo test --locked --release -p plumbkv --test kill -- --nocapture
+torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes: release build; counts, seed and versions go to engine/store/docs/torture.log
+	@PLUMBKV_TORTURE=$(or $(CYCLES),5000) PLUMBKV_TORTURE_LOG=$(abspath engine/store/docs/torture.log) \
+	PLUMBKV_TORTURE_ABOUT=", commit $$(git rev-parse --short=12 HEAD), $$(rustc -V | cut -d' ' -f1-2), $$(uname -srm), $$(df --output=fstype $(or $(wildcard $(TARGET_DIR)),.) | tail -1), $$(nproc) CPUs" \
+	cargo test --locked --release -p plumbkv --test kill -- --nocapture
 
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)
