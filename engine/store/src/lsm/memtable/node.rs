@@ -13,6 +13,7 @@
 
 use super::arena::{ALIGN, Arena};
 use crate::lsm::record::{Record, Stamp};
+use crate::lsm::sync::point;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most levels a node can have.
@@ -97,11 +98,13 @@ impl Node {
     /// What follows on a level.
     #[inline]
     pub(super) fn next(self, arena: &Arena, level: usize) -> Link {
+        point();
         Link(self.slot(arena, level).load(Ordering::Acquire))
     }
 
     /// Lets a link follow on a level, and so publishes what it leads to.
     pub(super) fn set_next(self, arena: &Arena, level: usize, link: Link) {
+        point();
         self.slot(arena, level).store(link.0, Ordering::Release);
     }
 

@@ -10,8 +10,8 @@ use crate::lsm::compaction::{Choice, Output, pick, table_path, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, Manifest, TableFacts, Version};
 use crate::lsm::memtable::MemtableCursor;
+use crate::lsm::sync::MutexGuard;
 use crate::lsm::table::{Table, TableCursor};
-use parking_lot::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
