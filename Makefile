@@ -28,7 +28,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat cap crosscheck faults torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers bench components test test-rust test-model test-shuttle package fuzz test-drivers test-python test-smoke test-site compat cap crosscheck faults torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -52,8 +52,9 @@ bench: setup build drivers components ## Measure here (quick profile) and build 
 	@echo "Database: results/local.sqlite    records: results/local/"
 	@echo "Pages: run 'make serve', then open $(SITE_URL)/benchmarks/local/"
 
-components: ## Run the criterion benchmarks of the codec and the memory store
-	@$(STATIC_BENCH) -p plumbkv -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
+components: ## Run the criterion benchmarks of all parts, beside like parts of other libraries, into target/criterion (10 minutes)
+	@rm -rf $(TARGET_DIR)/criterion
+	@CRITERION_HOME=$(abspath $(TARGET_DIR))/criterion $(STATIC_BENCH) -p plumbkv-components -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
 
 test: setup fmt-check clippy build test-rust test-scripts test-python compat test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, smoke, site
 	@echo "make test: all parts passed"
@@ -73,6 +74,18 @@ test-rust: ## Unit, property and integration tests of the workspace; those of th
 
 test-scripts: ## The workflows' scripts: tables of cases
 	@.ci/test-scripts | grep -v '^ok: '
+
+test-model: ## The durable store beside a sorted map and fjall, on random steps: PROPTEST_CASES=60; builds fjall
+	@cargo test --locked -p plumbkv-model
+
+test-shuttle: ## Orders of threads, drawn at random: a memtable that is read and written, and writers that commit together; under a minute when it is built
+	@RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=$(TARGET_DIR)/shuttle cargo test --locked -p plumbkv --lib shuttle
+
+package: ## Pack the store as a crate, and build the README's example against what was packed
+	@.ci/package
+
+fuzz: ## Fuzz what reads files, SECONDS=60 for each of TARGETS="record block index filter edit calls", without cargo-fuzz
+	@.ci/fuzz $(or $(SECONDS),60) $(TARGETS)
 
 test-drivers: ## Lints and tests of the drivers: every engine reads back what it was given
 	@cargo clippy --locked $(DRIVERS) --all-targets -- -D warnings
@@ -103,8 +116,10 @@ faults: ## What badly behaved clients do to a release build: full numbers, both 
 	cargo test --locked --release -p plumbkv-server --test wire faults:: -- --test-threads=1 --nocapture || failed=1; done; \
 	[ -z "$$failed" ]
 
-torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes and look whether anything is missing: release build, prints counts
-	@PLUMBKV_TORTURE=$(or $(CYCLES),5000) cargo test --locked --release -p plumbkv --test kill -- --nocapture
+torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes: release build; counts, seed and versions go to engine/store/docs/torture.log
+	@PLUMBKV_TORTURE=$(or $(CYCLES),5000) PLUMBKV_TORTURE_LOG=$(abspath engine/store/docs/torture.log) \
+	PLUMBKV_TORTURE_ABOUT=", commit $$(git rev-parse --short=12 HEAD), $$(rustc -V | cut -d' ' -f1-2), $$(uname -srm), $$(df --output=fstype $(or $(wildcard $(TARGET_DIR)),.) | tail -1), $$(nproc) CPUs" \
+	cargo test --locked --release -p plumbkv --test kill -- --nocapture
 
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)

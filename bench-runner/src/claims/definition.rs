@@ -1,5 +1,6 @@
 //! What may stand in `results/claims.toml`? The text shape, and its checks.
 
+use super::components::COMPONENTS;
 use crate::model::{Axes, Comparison, Mode, Placement, metric};
 use crate::scenario::strict::{self, StrictError};
 use serde::Deserialize;
@@ -22,7 +23,7 @@ pub struct Definition {
     pub key: String,
     /// What is claimed, one plain sentence.
     pub statement: String,
-    /// Scenario whose record decides.
+    /// Scenario whose record decides; `components`: criterion's estimates do.
     pub scenario: String,
     /// Metric of the figure, or of its numerator.
     pub metric: String,
@@ -184,7 +185,11 @@ fn faults_of(claim: &Definition, scenarios: &[&str], targets: &[&str]) -> Vec<St
     if claim.statement.trim().is_empty() || claim.statement.contains('\n') {
         faults.push("`statement` is one line".to_owned());
     }
-    if !claim.bound.is_finite() || (claim.bound <= 0.0 && claim.minus.is_none()) {
+    let of_components = claim.scenario == COMPONENTS;
+    // No allocation at all can be claimed, no time at all cannot.
+    let may_be_nought = claim.minus.is_some()
+        || (of_components && claim.bound == 0.0 && claim.metric.starts_with("allocations"));
+    if !claim.bound.is_finite() || (claim.bound <= 0.0 && !may_be_nought) {
         faults.push(format!("`bound` is {}, and must be a number above zero", claim.bound));
     }
     if claim.minus.is_some() && claim.or.is_some() {
@@ -206,6 +211,10 @@ fn faults_of(claim: &Definition, scenarios: &[&str], targets: &[&str]) -> Vec<St
     let numbers = claim.since.split('.').filter(|part| part.parse::<u32>().is_ok()).count();
     if numbers != 3 {
         faults.push(format!("`since` is '{}', not a version such as 0.2.0", claim.since));
+    }
+    if of_components {
+        faults.extend(super::components::faults(claim));
+        return faults;
     }
     known(&mut faults, "scenario", &claim.scenario, scenarios);
     for side in sides(claim) {

@@ -5,6 +5,7 @@
 //! figures are not taken on trust. Every cell that a side names must come to a figure: a claim over four cells of
 //! which one failed is not measured.
 
+use super::components;
 use super::definition::{Definition, Side};
 use super::judge::{judge, judge_difference, judge_every, slack_percent};
 use super::rounds::{Rated, better, difference, of_rounds};
@@ -26,8 +27,8 @@ pub struct Candidate<'a> {
     pub machine_key: &'a str,
     /// The machine in words.
     pub machine_title: &'a str,
-    /// The run, its record of the claim's scenario, and that record's file; or why there is none.
-    pub run: Result<(&'a Run, &'a ScenarioRecord, &'a str), &'a str>,
+    /// The run, its record of the claim's scenario (none where the claim is of components), and the file that decides; or why there is none.
+    pub run: Result<(&'a Run, Option<&'a ScenarioRecord>, &'a str), &'a str>,
 }
 
 /// The claim with its verdict on every machine.
@@ -103,7 +104,10 @@ fn on_machine(definition: &Definition, candidate: &Candidate) -> ClaimOnMachine 
     let (verdict, reason, run, evidence) = match candidate.run {
         Err(reason) => (ClaimVerdict::NotMeasured, reason.to_owned(), None, Vec::new()),
         Ok((run, record, file)) => {
-            let evidence = evidence(definition, record);
+            let evidence = match record {
+                Some(record) => evidence(definition, record),
+                None => components::evidence(definition, &run.components),
+            };
             let (verdict, reason) = together(definition, &evidence);
             (verdict, reason, Some(regime(definition, run, file)), evidence)
         }
@@ -133,13 +137,18 @@ fn regime(definition: &Definition, run: &Run, file: &str) -> ClaimRun {
         Some(target) => format!("{} ({})", target.title, target.allocator),
         None => format!("{key}: not in the run"),
     });
+    let targets = if definition.scenario == components::COMPONENTS {
+        components::targets(definition, run)
+    } else {
+        targets.collect()
+    };
     ClaimRun {
         id: run.id.clone(),
         version: run.version.clone(),
         profile: run.profile,
         started_at: run.started_at.clone(),
         file: file.to_owned(),
-        targets: targets.collect(),
+        targets,
     }
 }
 

@@ -35,7 +35,7 @@ fn definition(rest: &str) -> Definition {
 
 fn evaluated(definition: &Definition, run: &Run, record: &ScenarioRecord) -> Claim {
     let candidate =
-        Candidate { machine_key: "m", machine_title: "A machine", run: Ok((run, record, "f.json")) };
+        Candidate { machine_key: "m", machine_title: "A machine", run: Ok((run, Some(record), "f.json")) };
     evaluate(definition, &[candidate])
 }
 

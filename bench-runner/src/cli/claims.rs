@@ -133,7 +133,7 @@ fn published(results: &Path) -> anyhow::Result<Vec<OnMachine>> {
 }
 
 fn judge(definition: &Definition, machines: &[OnMachine]) -> Claim {
-    let chosen: Vec<Result<(&Run, &ScenarioRecord, String), String>> =
+    let chosen: Vec<Result<Chosen, String>> =
         machines.iter().map(|machine| choose(definition, machine)).collect();
     let candidates: Vec<Candidate> = machines
         .iter()
@@ -142,7 +142,7 @@ fn judge(definition: &Definition, machines: &[OnMachine]) -> Claim {
             machine_key: &machine.key,
             machine_title: machine.runs.last().map_or("", |stored| &stored.run.machine.title),
             run: match chosen {
-                Ok((run, record, file)) => Ok((run, record, file.as_str())),
+                Ok((run, record, file)) => Ok((run, *record, file.as_str())),
                 Err(reason) => Err(reason.as_str()),
             },
         })
@@ -150,11 +150,11 @@ fn judge(definition: &Definition, machines: &[OnMachine]) -> Claim {
     claims::evaluate(definition, &candidates)
 }
 
+/// The run, its record of the scenario unless the claim is of components, and the file that decides.
+type Chosen<'a> = (&'a Run, Option<&'a ScenarioRecord>, String);
+
 /// Of the runs that hold the scenario, the newest of the longest profile. Chosen by that alone, never by figures.
-fn choose<'a>(
-    definition: &Definition,
-    machine: &'a OnMachine,
-) -> Result<(&'a Run, &'a ScenarioRecord, String), String> {
+fn choose<'a>(definition: &Definition, machine: &'a OnMachine) -> Result<Chosen<'a>, String> {
     let version = &machine.version;
     if !machine.named && version_key(version) < version_key(&definition.since) {
         return Err(format!(
@@ -163,8 +163,11 @@ fn choose<'a>(
         ));
     }
     let holds = |stored: &'a Stored| {
+        if definition.scenario == claims::COMPONENTS {
+            return (!stored.run.components.is_empty()).then_some((stored, None));
+        }
         let record = stored.scenarios.iter().find(|record| record.scenario.key == definition.scenario)?;
-        Some((stored, record))
+        Some((stored, Some(record)))
     };
     let length = |profile| match profile {
         Profile::Smoke => 0,
@@ -177,9 +180,13 @@ fn choose<'a>(
         .filter_map(holds)
         .max_by_key(|(stored, _)| (length(stored.run.profile), &stored.run.started_at))
         .map(|(stored, record)| {
-            (&stored.run, record, format!("{}/{}.json", stored.folder, definition.scenario))
+            let file = record.map_or("run", |_| definition.scenario.as_str());
+            (&stored.run, record, format!("{}/{file}.json", stored.folder))
         })
-        .ok_or_else(|| format!("no run of version {version} here has the scenario {}", definition.scenario))
+        .ok_or_else(|| match definition.scenario.as_str() {
+            claims::COMPONENTS => format!("no run of version {version} here has estimates of components"),
+            scenario => format!("no run of version {version} here has the scenario {scenario}"),
+        })
 }
 
 /// Whole or not at all.

@@ -45,13 +45,14 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         .map(|one| {
             let figures = [one.ns_per_op, one.ns_per_op_low, one.ns_per_op_high].map(|ns| format!("{ns:.1}"));
             let [ns, low, high] = figures;
-            vec![one.key.clone(), ns, low, high, one.estimate.clone()]
+            let allocations = one.allocations_per_op.map_or_else(String::new, |count| format!("{count:.2}"));
+            vec![one.key.clone(), ns, low, high, one.estimate.clone(), allocations]
         })
         .collect();
-    let head = ["component", "ns per operation", "low (95 %)", "high", "estimate"];
+    let head = ["component", "ns per operation", "low (95 %)", "high", "estimate", "allocations"];
     stdout::put(&match global.format {
-        Format::Human => format!("{}\n", table::human(&head, &[1, 2, 3], &rows)),
-        Format::Markdown => format!("{}\n", table::markdown(&head, &[1, 2, 3], &rows)),
+        Format::Human => format!("{}\n", table::human(&head, &[1, 2, 3, 5], &rows)),
+        Format::Markdown => format!("{}\n", table::markdown(&head, &[1, 2, 3, 5], &rows)),
         Format::Json => format!("{}\n", serde_json::to_string_pretty(&json!({ "components": components }))?),
     })?;
     if dry_run {

@@ -157,7 +157,7 @@ fn finished_runs_cannot_be_changed() {
             "the campaign is finished",
         ),
         (
-            "INSERT INTO component VALUES (99, 1, 'k', 'g', 'n', 1, 1, 1, 'mean', NULL, NULL)",
+            "INSERT INTO component VALUES (99, 1, 'k', 'g', 'n', 1, 1, 1, 'mean', NULL, NULL, NULL, NULL, NULL, NULL)",
             "the campaign is finished",
         ),
         ("INSERT INTO value VALUES (12345, 1, 1, 0)", "FOREIGN KEY"),

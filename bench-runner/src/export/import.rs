@@ -2,6 +2,7 @@
 //!
 //! Criterion keeps `<group>/…/new/benchmark.json` (what it is called) beside `new/estimates.json` (what came
 //! out); the slope is its estimate of choice where iterations were grown, the mean where they were not.
+//! Beside them a benchmark may have left `new/component.json`: allocations per operation, and whose part it is (`components/src/part.rs`).
 //! See <https://bheisler.github.io/criterion.rs/book/user_guide/csv_output.html> and the crate's `estimate.rs`.
 
 use crate::model::Component;
@@ -29,6 +30,21 @@ struct Estimates {
 struct Estimate {
     confidence_interval: Interval,
     point_estimate: f64,
+}
+
+/// The samples, each of so many iterations.
+#[derive(Deserialize)]
+struct Samples {
+    iters: Vec<f64>,
+}
+
+/// What a benchmark says of itself.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    allocations_per_op: Option<f64>,
+    library: Option<String>,
+    like: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -83,6 +99,8 @@ fn component(new: &Path) -> anyhow::Result<Component> {
         None => (estimates.mean, "mean"),
     };
     let interval = estimate.confidence_interval;
+    let samples: Option<Samples> = parse_if_there(&new.join("sample.json"))?;
+    let note: Note = parse_if_there(&new.join("component.json"))?.unwrap_or_default();
     ensure!(
         (interval.confidence_level - 0.95).abs() < 1e-9,
         "{}: its interval is of {} %, a component's is of 95 %",
@@ -102,7 +120,15 @@ fn component(new: &Path) -> anyhow::Result<Component> {
         ns_per_op_high: interval.upper_bound,
         estimate: name.to_owned(),
         bytes_per_op: benchmark.throughput.as_ref().and_then(in_bytes),
+        samples: samples.map(|samples| u32::try_from(samples.iters.len()).unwrap_or(u32::MAX)),
+        allocations_per_op: note.allocations_per_op,
+        library: note.library,
+        counterpart: note.like,
     })
+}
+
+fn parse_if_there<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {
+    if path.exists() { parse(path).map(Some) } else { Ok(None) }
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
@@ -164,6 +190,31 @@ mod tests {
             ]
         );
         assert_eq!((components[1].ns_per_op_low, components[1].ns_per_op_high), (60.5, 63.5));
+    }
+
+    #[test]
+    fn what_a_benchmark_notes_beside_its_estimate_travels_along() {
+        let root = tempfile::tempdir().unwrap();
+        let benchmark = |full: &str| json!({ "group_id": "skip", "full_id": full, "throughput": null });
+        put(root.path(), "ours", &benchmark("skip/get/8"), Some(5.0), 5.0);
+        put(root.path(), "theirs", &benchmark("skip/get-other/8"), Some(9.0), 9.0);
+        let note = json!({ "allocations_per_op": 1.5, "library": "other 1.2", "like": "skip/get/8" });
+        std::fs::write(root.path().join("theirs/new/component.json"), note.to_string()).unwrap();
+        let samples =
+            json!({ "sampling_mode": "Linear", "iters": [1.0, 2.0, 3.0], "times": [5.0, 9.0, 14.0] });
+        std::fs::write(root.path().join("theirs/new/sample.json"), samples.to_string()).unwrap();
+        let components = criterion(root.path()).unwrap();
+        // In the order of keys, in which '-' stands before '/'.
+        let ours = &components[1];
+        assert_eq!((ours.key.as_str(), ours.allocations_per_op, ours.samples), ("skip/get/8", None, None));
+        let theirs = &components[0];
+        assert_eq!((theirs.allocations_per_op, theirs.samples), (Some(1.5), Some(3)));
+        assert_eq!(
+            (theirs.library.as_deref(), theirs.counterpart.as_deref()),
+            (Some("other 1.2"), Some("skip/get/8"))
+        );
+        std::fs::write(root.path().join("theirs/new/component.json"), "{\"allocation\": 1}").unwrap();
+        assert!(format!("{:#}", criterion(root.path()).unwrap_err()).contains("component.json"));
     }
 
     #[test]

@@ -169,4 +169,20 @@ pub struct Component {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub bytes_per_op: Option<u64>,
+    /// Samples that the interval is of. Absent before 0.5.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub samples: Option<u32>,
+    /// Calls of the allocator per iteration, where the benchmark counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub allocations_per_op: Option<f64>,
+    /// Whose part it is, where not ours: `crossbeam-skiplist 0.1.3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub library: Option<String>,
+    /// Key of the part of ours that it stands beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub counterpart: Option<String>,
 }

@@ -40,6 +40,17 @@ impl Options {
 
     /// A store in a directory, which is made where it is not there; what is acknowledged survives the end of the process. One process at a time
     /// has it open.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Error, Options};
+    ///
+    /// let db = Database::open(Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// assert!(matches!(Database::open(Options::durable(&path)), Err(Error::InUse { .. })));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn durable(path: impl Into<PathBuf>) -> Self {
         let durable = Some(DurableOptions::new(path.into()));
@@ -47,12 +58,32 @@ impl Options {
     }
 
     /// When writes are on the disk. Default: every second. Of no effect on a memory store, as the four below.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Options, SyncMode};
+    ///
+    /// let db = Database::open(Options::durable(&path).sync_mode(SyncMode::Always))?;
+    /// db.set(b"a", b"1")?; // No power cut takes it away.
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn sync_mode(self, sync: SyncMode) -> Self {
         self.with_durable(|durable| durable.sync = sync)
     }
 
     /// What the durable store is made for.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Options, Profile};
+    ///
+    /// let db = Database::open(Options::durable(&path).profile(Profile::LowMemory))?;
+    /// assert_eq!(db.storage_stats()?.cache_bytes, 0);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn profile(self, profile: Profile) -> Self {
         self.with_durable(|durable| durable.profile = profile)
@@ -60,12 +91,32 @@ impl Options {
 
     /// Bytes of memory for memtables, cache, indexes and filters together; at least 1 MiB. Default as the profile says. An entry may take a quarter
     /// of it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Error, Options};
+    ///
+    /// let db = Database::open(Options::durable(&path).memory_budget(4 << 20))?;
+    /// assert!(matches!(db.set(b"a", &vec![0; 2 << 20]), Err(Error::TooLargeForBudget { .. })));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn memory_budget(self, bytes: u64) -> Self {
         self.with_durable(|durable| durable.budget = Some(bytes))
     }
 
     /// Bytes of the block cache, 0 for none, whatever else the budget holds. Default: what memtables, indexes and filters leave of it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Options};
+    ///
+    /// let db = Database::open(Options::durable(&path).cache_bytes(0))?;
+    /// db.set(b"a", b"1")?; // Read from the system's page cache, as long as it is there.
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn cache_bytes(self, bytes: u64) -> Self {
         self.with_durable(|durable| durable.cache = Some(bytes))
@@ -73,6 +124,16 @@ impl Options {
 
     /// How tables are compressed that are written from now on. Default [`Compression::Lz4`]. Each block says how it is: a store can be opened with another compression than before,
     /// and merges bring it in bit by bit.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Compression, Database, Options};
+    ///
+    /// let db = Database::open(Options::durable(&path).compression(Compression::None))?;
+    /// db.set(b"a", b"what is compressed already")?;
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn compression(self, compression: Compression) -> Self {
         self.with_durable(|durable| durable.compression = compression)
@@ -87,6 +148,17 @@ impl Options {
 
     /// The most memory in bytes that [`reserve`](crate::Database::reserve) and [`buffer`](crate::Database::buffer) may take beside a durable
     /// store's own. Default: none. Of no effect on a memory store, whose cap counts both.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Options};
+    ///
+    /// let db = Database::open(Options::durable(&path).client_cap(1 << 20))?;
+    /// assert!(db.reserve(1 << 19).is_ok());
+    /// assert!(db.reserve(1 << 20).is_err());
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn client_cap(mut self, bytes: u64) -> Self {
         if self.durable.is_some() {

@@ -61,7 +61,7 @@ fn options(path: &Path, clock: &Arc<ManualClock>, profile: Profile) -> Options {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(calls::config!(60))]
 
     #[test]
     fn a_durable_database_behaves_like_a_map(

@@ -4,7 +4,9 @@
 //! into its stdout, the ledger. It is killed at a random moment, perhaps while it opens the database, and the directory is looked at: of each thread all writes of
 //! the ledger are there, or all of them and the one that was under way; nothing else is. Then the next child goes on from there.
 //!
-//! `PLUMBKV_TORTURE=5000` asks for that many children; `make torture` does so with a release build.
+//! `PLUMBKV_TORTURE=5000` asks for that many children; `make torture` does so with a release build. `PLUMBKV_TORTURE_LOG` names a file that is told how it went, one line for
+//! every tenth of them and one for each sync mode, `PLUMBKV_TORTURE_ABOUT` says beside the version what was tested where, and `PLUMBKV_TORTURE_SEED` repeats the lifetimes of an
+//! earlier run. `make torture` writes `docs/torture.log` so. No line has a date.
 
 #![allow(
     clippy::unwrap_used,
@@ -139,6 +141,52 @@ fn expected(thread: u64, count: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
     expected
 }
 
+/// What some of the children came to.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    kills: u64,
+    /// Killed before they wrote anything.
+    early: u64,
+    /// Writes that were acknowledged or under way, and are there.
+    writes: u64,
+    /// Those of them that were not acknowledged.
+    under_way: u64,
+    /// What was done after a look, apart from dropping the database.
+    verified: u64,
+    compacted: u64,
+    closed: u64,
+}
+
+impl Tally {
+    const HEAD: &str = "              kills     early    writes under-way  verified compacted    closed\n";
+
+    fn add(&mut self, other: &Self) {
+        self.kills += other.kills;
+        self.early += other.early;
+        self.writes += other.writes;
+        self.under_way += other.under_way;
+        self.verified += other.verified;
+        self.compacted += other.compacted;
+        self.closed += other.closed;
+    }
+
+    /// A line of the log, below [`HEAD`](Self::HEAD).
+    fn line(&self, of: &str) -> String {
+        let Self { kills, early, writes, under_way, verified, compacted, closed } = self;
+        format!(
+            "{of:<9}{kills:>10}{early:>10}{writes:>10}{under_way:>10}{verified:>10}{compacted:>10}{closed:>10}\n"
+        )
+    }
+}
+
+/// Says so to whoever watches, and to the log if there is one.
+fn tell(log: &mut Option<std::fs::File>, text: &str) {
+    std::io::stdout().write_all(text.as_bytes()).unwrap();
+    if let Some(log) = log {
+        log.write_all(text.as_bytes()).unwrap();
+    }
+}
+
 /// Looks whether the database holds what its threads wrote, and nothing else; says how many writes of each there are.
 fn look(db: &Database, ledger: &BTreeMap<u64, u64>, what: &str) -> BTreeMap<u64, u64> {
     let (mut everything, mut counts) = (BTreeMap::new(), BTreeMap::new());
@@ -163,39 +211,86 @@ fn look(db: &Database, ledger: &BTreeMap<u64, u64>, what: &str) -> BTreeMap<u64,
     counts
 }
 
+/// Opens what a kill left, looks at it, and uses it for a while.
+fn cycle(
+    path: &Path,
+    mode: usize,
+    told: &mut BTreeMap<u64, u64>,
+    random: &mut fastrand::Rng,
+    what: &str,
+) -> Tally {
+    let failed = |error: plumbkv::Error| -> ! { panic!("{what}: {error}") };
+    let mut tally = Tally { kills: 1, ..Tally::default() };
+    let ledger = live(path, mode, Duration::from_micros(random.u64(500..LIFETIME_US)));
+    tally.early = u64::from(ledger.is_empty());
+    let before: u64 = told.values().sum();
+    told.extend(ledger);
+    let db = open(path, mode).unwrap_or_else(|error| failed(error));
+    let counts = look(&db, told, what);
+    tally.under_way =
+        counts.iter().filter(|(thread, count)| told.get(thread).unwrap_or(&0) != *count).count() as u64;
+    *told = counts;
+    tally.writes = told.values().sum::<u64>() - before;
+    match random.u8(0..10) {
+        0 => {
+            db.verify(|_| ()).unwrap_or_else(|error| failed(error));
+            tally.verified = 1;
+        }
+        1 => {
+            db.compact().unwrap_or_else(|error| failed(error));
+            tally.compacted = 1;
+        }
+        2 => {
+            db.close().unwrap_or_else(|error| failed(error));
+            tally.closed = 1;
+        }
+        _ => {}
+    }
+    tally
+}
+
 #[test]
 fn a_kill_at_any_moment_takes_nothing_along_that_was_acknowledged() {
-    let cycles = std::env::var("PLUMBKV_TORTURE").map_or(200, |cycles| cycles.parse().unwrap());
+    let number = |name: &str| std::env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
+    let cycles = number("PLUMBKV_TORTURE").unwrap_or(200);
+    let seed = number("PLUMBKV_TORTURE_SEED").unwrap_or_else(|| fastrand::u64(..));
+    let mut log = std::env::var_os("PLUMBKV_TORTURE_LOG").map(|path| std::fs::File::create(path).unwrap());
+    let about = std::env::var("PLUMBKV_TORTURE_ABOUT").unwrap_or_default();
+    let head = format!(
+        "plumbkv {}{about}\n{cycles} children, each killed 0.5 to {} ms after its start; random numbers from {seed}\n\n{}",
+        env!("CARGO_PKG_VERSION"),
+        LIFETIME_US / 1_000,
+        Tally::HEAD
+    );
+    tell(&mut log, &head);
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = directory.path().join("store");
-    let seed = fastrand::u64(..);
     let mut random = fastrand::Rng::with_seed(seed);
-    let (mut told, mut early, mut under_way, mut tables) = (BTreeMap::new(), 0, 0, 0);
+    let (mut told, mut tenth, mut by_mode) = (BTreeMap::new(), Tally::default(), [Tally::default(); 3]);
     let begin = Instant::now();
-    for cycle in 0..cycles {
-        let mode = cycle % MODES.len();
-        let what = format!("cycle {cycle}, {:?}, random numbers from {seed}", MODES[mode]);
-        let ledger = live(&path, mode, Duration::from_micros(random.u64(500..LIFETIME_US)));
-        early += u64::from(ledger.is_empty());
-        told.extend(ledger);
-        let db = open(&path, mode).unwrap_or_else(|error| panic!("{what}: {error}"));
-        let counts = look(&db, &told, &what);
-        under_way += counts.iter().filter(|(thread, count)| told.get(thread) != Some(count)).count();
-        told = counts;
-        tables = db.storage_stats().unwrap().levels.iter().map(|level| level.tables).sum();
-        match random.u8(0..10) {
-            0 => drop(db.verify(|_| ()).unwrap_or_else(|error| panic!("{what}: {error}"))),
-            1 => db.compact().unwrap(),
-            2 => db.close().unwrap(),
-            _ => {}
+    for number in 1..=cycles {
+        let mode = number as usize % MODES.len();
+        let what = format!("kill {number}, {:?}, random numbers from {seed}", MODES[mode]);
+        let tally = cycle(&path, mode, &mut told, &mut random, &what);
+        tenth.add(&tally);
+        by_mode[mode].add(&tally);
+        if number.is_multiple_of(cycles.div_ceil(10)) || number == cycles {
+            tell(&mut log, &std::mem::take(&mut tenth).line(&format!("to {number}")));
         }
     }
-    let writes: u64 = told.values().sum();
-    let line = format!(
-        "{cycles} kills, {early} of them before the first write; {writes} writes, all there; {under_way} were under way; \
-         {tables} tables at the end; {:.1} s\n",
-        begin.elapsed().as_secs_f64()
+    let mut all = Tally::default();
+    tell(&mut log, "\n");
+    for (name, tally) in ["never", "interval", "always"].iter().zip(&by_mode) {
+        tell(&mut log, &tally.line(name));
+        all.add(tally);
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    let sentence = format!(
+        "{}\n{} writes, {} of them under way when their child was killed; none is missing, none was invented; {seconds:.0} s\n",
+        all.line("all"),
+        all.writes,
+        all.under_way
     );
-    std::io::stdout().write_all(line.as_bytes()).unwrap();
-    assert!(writes > 20 * cycles as u64 && early < cycles as u64 * 9 / 10, "{line}");
+    tell(&mut log, &sentence);
+    assert!(all.writes > 20 * cycles && all.early < cycles * 9 / 10, "{sentence}");
 }

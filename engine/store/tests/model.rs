@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(calls::config!(300))]
 
     #[test]
     fn a_database_behaves_like_a_map(calls in proptest::collection::vec(call(), 1..120), shards in 0..4u32, seed in any::<u64>()) {

@@ -30,6 +30,7 @@ export function claimsData({versions, claims}: Results): ClaimsData {
   const evidence: Record<string, string> = {};
   for (const {run, machineKey, version, scenarios} of runsOf(versions)) {
     for (const {scenario} of scenarios) evidence[`${machineKey}/${run.id}/${scenario.key}`] = `/benchmarks/${version}/${machineKey}/run/${run.id}/${scenario.key}/`;
+    if (run.components.length > 0) evidence[`${machineKey}/${run.id}/components`] = `/benchmarks/${version}/${machineKey}/components/`;
   }
   return {evidence, ...(claims ? {claims: claims.claims} : {})};
 }

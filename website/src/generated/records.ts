@@ -714,6 +714,22 @@ export type Component = {
    * Bytes handled per iteration, where the benchmark says so.
    */
   bytes_per_op?: number,
+  /**
+   * Samples that the interval is of. Absent before 0.5.0.
+   */
+  samples?: number,
+  /**
+   * Calls of the allocator per iteration, where the benchmark counts them.
+   */
+  allocations_per_op?: number,
+  /**
+   * Whose part it is, where not ours: `crossbeam-skiplist 0.1.3`.
+   */
+  library?: string,
+  /**
+   * Key of the part of ours that it stands beside.
+   */
+  counterpart?: string,
 };
 
 /**

@@ -7,6 +7,7 @@ import RawData from '../components/RawData';
 import Reproduce from '../components/Reproduce';
 import ScrollTable from '../components/ScrollTable';
 import type {Component, Run} from '../generated/records';
+import {isCompared, partRows} from '../lib/components';
 import {count} from '../lib/format';
 import {bandwidth, componentFigure} from '../lib/tables';
 
@@ -27,10 +28,14 @@ export default function Components({run, place}: {run: Run; place: Place}): Reac
       {groups.map((group) => (
         <section key={group}>
           <h2 id={group}>{group}</h2>
-          <ComponentTable group={group} components={run.components.filter((component) => component.group === group)} />
+          <GroupTable group={group} components={run.components.filter((component) => component.group === group)} />
         </section>
       ))}
-      <p className="fine">Large: criterion’s slope (mean where it has none). Small: criterion’s 95 % interval over the samples of one process.</p>
+      <p className="fine">
+        Large: criterion’s slope (mean where it has none). Small: criterion’s 95 % interval over the samples of one process. A ratio is our time to that of the
+        library, measured in the same process on the same inputs; below 1 ours takes less. Its small figures put the ends of both intervals against each other, so they
+        are wider than 95 %. Allocations are calls of the allocator, counted over 10,000 operations. The number behind a part is how many entries it had to do with.
+      </p>
       <h2 id="environment">Environment</h2>
       <Environment run={run} />
       <h2 id="reproduce">Make these figures again</h2>
@@ -38,6 +43,55 @@ export default function Components({run, place}: {run: Run; place: Place}): Reac
       <h2 id="raw">Raw data</h2>
       <RawData files={place.raw} />
     </Page>
+  );
+}
+
+function GroupTable({group, components}: {group: string; components: Component[]}): ReactNode {
+  return isCompared(components) ? <PartTable group={group} components={components} /> : <ComponentTable group={group} components={components} />;
+}
+
+function PartTable({group, components}: {group: string; components: Component[]}): ReactNode {
+  return (
+    <ScrollTable label={`Parts of the group ${group}`}>
+      <table className="plain numbers">
+        <thead>
+          <tr>
+            <th scope="col">Part</th>
+            <th scope="col">Time per operation, ns</th>
+            <th scope="col">Ours to it</th>
+            <th scope="col">Allocations per operation</th>
+            <th scope="col">Estimate</th>
+          </tr>
+        </thead>
+        <tbody>
+          {partRows(components).map(({key, label, isOurs, time, ratio, allocations, estimate}) => (
+            <tr key={key}>
+              <th scope="row">{isOurs ? <strong>{label}</strong> : `… ${label}`}</th>
+              <td>
+                {time.value}
+                <span className="range">
+                  {time.low}–{time.high}
+                </span>
+              </td>
+              <td>
+                {ratio ? (
+                  <>
+                    {ratio.value}
+                    <span className="range">
+                      {ratio.low}–{ratio.high}
+                    </span>
+                  </>
+                ) : (
+                  '·'
+                )}
+              </td>
+              <td>{allocations ?? '·'}</td>
+              <td>{estimate}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollTable>
   );
 }
 

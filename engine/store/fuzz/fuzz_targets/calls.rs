@@ -176,7 +176,8 @@ impl Run {
                     Ok(outcome) => {
                         let before = self.expected(&key).map(|entry| entry.value.clone());
                         // Making room may have evicted it in between.
-                        assert!(outcome.previous.is_none() || outcome.previous == before);
+                        let previous = outcome.previous.map(plumbkv::Value::into_vec);
+                        assert!(previous.is_none() || previous == before);
                         if outcome.written {
                             self.put(key, value, Some(at));
                         }

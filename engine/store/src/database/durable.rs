@@ -19,6 +19,15 @@ impl Database {
     }
 
     /// Whether what is acknowledged survives the end of the process.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// assert!(db.is_durable());
+    /// assert!(!plumbkv::Database::open(plumbkv::Options::memory(1 << 20))?.is_durable());
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn is_durable(&self) -> bool {
         self.durable.is_some()
@@ -28,6 +37,17 @@ impl Database {
     ///
     /// # Errors
     /// As [`set`](Self::set), [`BatchTooLong`](Error::BatchTooLong) above 2 GiB or 2^27 writes, and [`Unsupported`](Error::Unsupported) in memory mode.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// let mut batch = plumbkv::Batch::new();
+    /// batch.set(b"from", b"90").set(b"to", b"110");
+    /// db.write(&batch)?;
+    /// assert_eq!(db.get(b"from")?, Some(b"90".to_vec()));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn write(&self, batch: &Batch) -> Result<()> {
         self.durable("write")?.write(batch)
     }
@@ -36,6 +56,17 @@ impl Database {
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) in memory mode.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// let before = db.snapshot()?;
+    /// db.set(b"a", b"1")?;
+    /// assert_eq!(before.get(b"a")?, None);
+    /// assert_eq!(db.snapshot()?.get(b"a")?, Some(b"1".to_vec()));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn snapshot(&self) -> Result<Snapshot> {
         Ok(self.durable("snapshot")?.snapshot())
     }
@@ -49,6 +80,18 @@ impl Database {
     ///
     /// # Errors
     /// [`Io`](Error::Io) and [`Corrupt`](Error::Corrupt); [`Unsupported`](Error::Unsupported) in memory mode.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// for key in ["a", "b", "c"] {
+    ///     db.set(key.as_bytes(), b"1")?;
+    /// }
+    /// assert_eq!(db.delete_range(&b"a"[..]..&b"c"[..])?, 2);
+    /// assert_eq!(db.get(b"c")?, Some(b"1".to_vec()));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
         self.durable("delete_range")?.delete_range(range)
     }
@@ -103,6 +146,15 @@ impl Database {
     ///
     /// # Errors
     /// [`Io`](Error::Io), after which the database takes no more writes; [`Unsupported`](Error::Unsupported) in memory mode.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// db.sync()?; // Whatever the sync mode: a power cut does not take it away.
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn sync(&self) -> Result<()> {
         self.durable("sync")?.sync()
     }
@@ -111,6 +163,16 @@ impl Database {
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// db.flush()?;
+    /// assert_eq!(db.storage_stats()?.frozen_memtables, 0);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn flush(&self) -> Result<()> {
         self.durable("flush")?.flush()
     }
@@ -153,6 +215,18 @@ impl Database {
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// for number in 0..100_u32 {
+    ///     db.set(&number.to_be_bytes(), b"1")?;
+    /// }
+    /// db.compact()?;
+    /// assert_eq!(db.storage_stats()?.debt_bytes, 0);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn compact(&self) -> Result<()> {
         self.compact_with(|_| ControlFlow::Continue(())).map(drop)
     }
@@ -171,6 +245,20 @@ impl Database {
     ///
     /// # Errors
     /// [`InvalidOption`](Error::InvalidOption) when the directory is not empty, and as [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// use plumbkv::{Database, Options};
+    ///
+    /// db.set(b"a", b"1")?;
+    /// let copy = directory.path().join("copy");
+    /// db.checkpoint(&copy)?;
+    /// db.set(b"a", b"2")?;
+    /// assert_eq!(Database::open(Options::durable(&copy))?.get(b"a")?, Some(b"1".to_vec()));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn checkpoint(&self, directory: impl AsRef<Path>) -> Result<()> {
         self.durable("checkpoint")?.checkpoint(directory.as_ref())
     }
@@ -180,6 +268,16 @@ impl Database {
     ///
     /// # Errors
     /// [`Corrupt`](Error::Corrupt) with file and offset, [`Io`](Error::Io), and [`Unsupported`](Error::Unsupported) in memory mode.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// db.flush()?;
+    /// assert_eq!(db.verify(|versions| println!("{versions} so far"))?, 1);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn verify(&self, progress: impl FnMut(u64)) -> Result<u64> {
         self.durable("verify")?.verify(progress)
     }
@@ -190,6 +288,19 @@ impl Database {
     ///
     /// # Errors
     /// [`Corrupt`](Error::Corrupt) when the manifest itself is damaged, for which nothing is changed; [`Io`](Error::Io) and [`InUse`](Error::InUse).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// db.close()?;
+    /// let laid_aside = plumbkv::Database::repair(&path, directory.path().join("aside"), |done, all| {
+    ///     println!("{done} of {all} tables");
+    /// })?;
+    /// assert!(laid_aside.is_empty());
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn repair(
         directory: impl AsRef<Path>,
         aside: impl AsRef<Path>,
@@ -202,6 +313,15 @@ impl Database {
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) in memory mode.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// let stats = db.storage_stats()?;
+    /// println!("{} tables, written {:.1} times", stats.levels.iter().map(|level| level.tables).sum::<usize>(), stats.write_amplification());
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn storage_stats(&self) -> Result<StorageStats> {
         Ok(self.durable("storage_stats")?.storage_stats())
     }
@@ -210,6 +330,17 @@ impl Database {
     ///
     /// # Errors
     /// [`Io`](Error::Io) when the last sync failed.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// db.close()?;
+    /// let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// assert_eq!(db.get(b"a")?, Some(b"1".to_vec()));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn close(self) -> Result<()> {
         self.durable.map_or(Ok(()), |durable| durable.close())
     }

@@ -7,6 +7,17 @@ use std::time::Duration;
 
 /// When is a write on the disk? In every mode an acknowledged write has been handed to the kernel, so it survives the end of the process, however that comes; and
 /// what survives a power cut is a prefix of what was acknowledged.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// use plumbkv::{Database, Options, SyncMode};
+///
+/// let db = Database::open(Options::durable(&path).sync_mode(SyncMode::Never))?;
+/// db.set(b"a", b"survives the process")?;
+/// db.sync()?; // and now a power cut
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncMode {
     /// Before it is acknowledged: a power cut loses nothing.
@@ -24,6 +35,16 @@ impl Default for SyncMode {
 }
 
 /// What a durable database is made for.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// use plumbkv::{Database, Options, Profile};
+///
+/// let db = Database::open(Options::durable(&path).profile(Profile::LowMemory))?;
+/// assert_eq!(db.storage_stats()?.cache_bytes, 0);
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Profile {
@@ -37,6 +58,17 @@ pub enum Profile {
 }
 
 /// How blocks of tables are made smaller.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// use plumbkv::{Compression, Database, Options};
+///
+/// // For values that are compressed already. Tables that are there keep what they have.
+/// let db = Database::open(Options::durable(&path).compression(Compression::None))?;
+/// # drop(db);
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Compression {

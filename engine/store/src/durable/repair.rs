@@ -7,6 +7,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A file that [`Database::repair`](crate::Database::repair) has laid aside.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+/// db.set(b"a", b"1")?;
+/// db.flush()?;
+/// db.close()?;
+/// for entry in std::fs::read_dir(&path).unwrap() {
+///     let file = entry.unwrap().path();
+///     if file.extension().is_some_and(|extension| extension == "table") {
+///         std::fs::write(file, "not a table").unwrap();
+///     }
+/// }
+/// let laid = plumbkv::Database::repair(&path, directory.path().join("aside"), |_, _| ())?;
+/// assert!(laid.len() == 1 && laid[0].file.ends_with(".table"));
+/// println!("{}: {}", laid[0].file, laid[0].reason);
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaidAside {

@@ -6,12 +6,37 @@ use crate::lsm::{TreeSnapshot, Visible};
 use std::ops::{Bound, RangeBounds};
 
 /// The database at one moment. It costs nothing to take; as long as it is kept, so are the files and memtables of that moment.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+/// db.set(b"a", b"then")?;
+/// let snapshot = db.snapshot()?;
+/// db.set(b"a", b"now")?;
+/// assert_eq!(snapshot.get(b"a")?, Some(b"then".to_vec()));
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Snapshot {
     tree: TreeSnapshot,
 }
 
 /// Which way a range is walked.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+/// use plumbkv::Direction;
+///
+/// for key in [b"a", b"b"] {
+///     db.set(key, b"1")?;
+/// }
+/// let last = db.snapshot()?.range(.., Direction::Backward).next().transpose()?;
+/// assert_eq!(last, Some((b"b".to_vec(), b"1".to_vec())));
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// From the smallest key to the largest.
@@ -22,6 +47,19 @@ pub enum Direction {
 }
 
 /// Keys and values between two bounds, in order: by [`next_pair`](Self::next_pair) without copying, or as an iterator of copies.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+/// use plumbkv::Direction;
+///
+/// db.set(b"a", b"1")?;
+/// let mut pairs = db.snapshot()?.range(.., Direction::Forward);
+/// assert_eq!(pairs.next_pair()?, Some((&b"a"[..], &b"1"[..])));
+/// assert_eq!(pairs.next_pair()?, None);
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 pub struct Range {
     walk: Visible,
     from: Bound<Vec<u8>>,
@@ -32,6 +70,19 @@ pub struct Range {
 }
 
 /// A key, its value, and when it ends.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+/// use plumbkv::{Direction, Expiry, SetOptions};
+///
+/// db.set_with(b"a", b"1", SetOptions::new().expiry(Expiry::At(u64::MAX)))?;
+/// let mut entries = db.snapshot()?.range(.., Direction::Forward);
+/// let entry = entries.next_entry()?.expect("there is one");
+/// assert_eq!((entry.key, entry.value, entry.expires_at_ms), (&b"a"[..], &b"1"[..], Some(u64::MAX)));
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
@@ -54,6 +105,20 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// db.set(b"a", b"12345")?;
+    /// let mut buffer = [0; 5];
+    /// let len = db.snapshot()?.read(b"a", |value| {
+    ///     buffer.copy_from_slice(value);
+    ///     value.len()
+    /// })?;
+    /// assert!(len == Some(5) && buffer == *b"12345");
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         self.tree.get(key, |live| f(live.value))
     }
@@ -62,6 +127,16 @@ impl Snapshot {
     ///
     /// # Errors
     /// As [`read`](Self::read).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// assert_eq!(db.snapshot()?.get(b"a")?, Some(b"1".to_vec()));
+    /// assert_eq!(db.snapshot()?.get(b"b")?, None);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.read(key, <[u8]>::to_vec)
     }
@@ -99,6 +174,19 @@ impl Snapshot {
     }
 
     /// The pairs whose keys begin with `prefix`.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// use plumbkv::Direction;
+    ///
+    /// for key in ["user:1", "user:2", "visit:1"] {
+    ///     db.set(key.as_bytes(), b"")?;
+    /// }
+    /// assert_eq!(db.snapshot()?.prefix(b"user:", Direction::Forward).count(), 2);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn prefix(&self, prefix: &[u8], direction: Direction) -> Range {
         match after_prefix(prefix) {
@@ -138,6 +226,22 @@ impl Range {
     ///
     /// # Errors
     /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt); the range is over then.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// use plumbkv::Direction;
+    ///
+    /// db.set(b"a", b"123")?;
+    /// db.set(b"b", b"4")?;
+    /// let (mut pairs, mut bytes) = (db.snapshot()?.range(.., Direction::Forward), 0);
+    /// while let Some((_, value)) = pairs.next_pair()? {
+    ///     bytes += value.len();
+    /// }
+    /// assert_eq!(bytes, 4);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn next_pair(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.is_over {
             return Ok(None);
@@ -154,6 +258,18 @@ impl Range {
     ///
     /// # Errors
     /// As [`next_pair`](Self::next_pair).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// use plumbkv::Direction;
+    ///
+    /// db.set(b"a", b"1")?;
+    /// let mut entries = db.snapshot()?.range(.., Direction::Forward);
+    /// assert_eq!(entries.next_entry()?.and_then(|entry| entry.expires_at_ms), None);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
         if self.next_pair()?.is_none() {
             return Ok(None);

@@ -8,6 +8,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A level of tables.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+/// db.set(b"a", b"1")?;
+/// db.flush()?;
+/// let level0 = db.storage_stats()?.levels[0];
+/// assert!(level0.tables <= 1 && level0.bytes < 1_000);
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LevelStats {
@@ -18,6 +29,17 @@ pub struct LevelStats {
 }
 
 /// What a durable database holds, and what it has done since it was opened.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+/// db.set(b"a", b"1")?;
+/// let stats = db.storage_stats()?;
+/// assert!(stats.versions == 1 && stats.memtable_bytes > 0 && stats.logged_bytes > 0);
+/// assert_eq!(stats.failure, None);
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StorageStats {
@@ -63,6 +85,17 @@ pub struct StorageStats {
 
 impl StorageStats {
     /// Bytes written to tables for each byte that was logged; 0 where nothing was.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// assert_eq!(db.storage_stats()?.write_amplification(), 0.0);
+    /// db.set(b"a", &[7; 1_000])?;
+    /// db.flush()?;
+    /// assert!(db.storage_stats()?.write_amplification() > 0.0);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn write_amplification(&self) -> f64 {
         if self.logged_bytes == 0 {

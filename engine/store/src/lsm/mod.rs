@@ -3,12 +3,19 @@
 mod checksum;
 mod coding;
 mod compaction;
+#[cfg(test)]
+mod fixture_test;
 mod iter;
 mod manifest;
 mod memtable;
 #[cfg(feature = "parts")]
 pub mod parts;
+#[cfg(feature = "parts")]
+mod parts_tree;
 mod record;
+#[cfg(all(test, shuttle))]
+mod shuttle_test;
+mod sync;
 mod table;
 mod tree;
 mod vfs;

@@ -1,8 +1,10 @@
 //! The parts of the durable store one by one, for benchmarks and fuzzers: no part of the public interface, and without a promise to stay what it is.
 
+pub use super::parts_tree::{Look, Move, Tree, TreeShape, Walk};
+
 use super::manifest::Edit;
 use super::memtable::{Inserter, Memtable as Inner};
-use super::record::{Kind, MAX_SEQUENCE, Record, Stamp};
+use super::record::{Kind, MAX_SEQUENCE, Record, Stamp, is_before as comes_before};
 use super::table::{
     Block as RawBlock, BlockBuilder, BlockCache, BlockCursor, Compression, Filter, Index as RawIndex,
     IndexBuilder, Shape, Table as RawTable, TableBuilder, build_filter, hash,
@@ -150,6 +152,25 @@ impl Wal {
     pub fn hand_over(&mut self) -> std::io::Result<()> {
         self.log.write()
     }
+}
+
+/// Whether a version of a key with this sequence number stands before another.
+#[must_use]
+pub fn is_before(key: &[u8], sequence: u64, other: &[u8], other_sequence: u64) -> bool {
+    let stamp = |sequence: u64| Stamp::new(sequence.min(MAX_SEQUENCE), Kind::Set);
+    comes_before(key, stamp(sequence), other, stamp(other_sequence))
+}
+
+/// Adds a write as a log holds it.
+pub fn encode_write(out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
+    put_write(out, &Write { kind: Kind::Set, key, value });
+}
+
+/// Key and value of the write that these bytes begin with.
+#[must_use]
+pub fn decode_write(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let write = writes(bytes).next()?.ok()?;
+    Some((write.key, write.value))
 }
 
 /// A table in a file.

@@ -10,6 +10,20 @@ use proptest::prelude::*;
 
 pub(crate) type Key = Vec<u8>;
 
+/// A sequence that fails is kept beside the sources and run first the next time; by itself proptest finds no place for what a file in `tests/` drew.
+macro_rules! config {
+    ($cases:expr) => {
+        ProptestConfig {
+            cases: $cases,
+            failure_persistence: Some(Box::new(proptest::test_runner::FileFailurePersistence::Direct(
+                concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/", module_path!(), ".txt"),
+            ))),
+            ..ProptestConfig::default()
+        }
+    };
+}
+pub(crate) use config;
+
 #[derive(Debug, Clone)]
 pub(crate) enum Call {
     CompareAndSet(Key, Option<Vec<u8>>, Option<Vec<u8>>),

@@ -19,6 +19,7 @@
 
 use super::arena::Arena;
 use super::node::Node;
+use crate::lsm::sync::point;
 use crate::prefetch;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
@@ -143,6 +144,7 @@ impl Page {
         loop {
             let splits = self.splits.load(Acquire);
             let found = f(self.order());
+            point();
             fence(Acquire);
             if self.splits.load(Relaxed) == splits {
                 return found;
@@ -152,12 +154,14 @@ impl Page {
 
     #[inline]
     pub(super) fn order(&self) -> Order {
+        point();
         Order(self.order.load(Acquire))
     }
 
     /// What the entry at a place leads to.
     #[inline]
     pub(super) fn entry(&self, order: Order, place: usize) -> u32 {
+        point();
         self.entries[order.slot(place)].load(Acquire)
     }
 
@@ -178,6 +182,7 @@ impl Page {
     }
 
     pub(super) fn next(&self) -> Option<PageAt> {
+        point();
         PageAt::from_raw(self.next.load(Acquire))
     }
 
@@ -199,8 +204,11 @@ impl Page {
         let order = self.order();
         let slot = order.slot(order.len());
         self.prefixes[slot].store(prefix, Release);
+        point();
         self.entries[slot].store(entry, Release);
+        point();
         self.order.store(order.inserted(place).0, Release);
+        point();
     }
 
     /// Fills an empty page, which nobody sees yet, with what another has from a place on.
@@ -225,10 +233,12 @@ impl Page {
         page.next.store(self.next.load(Relaxed), Relaxed);
         let after = self.next();
         self.next.store(new.raw(), Release);
+        point();
         if let Some(after) = after {
             after.page(arena).previous.store(new.raw(), Release);
         }
         self.order.store(self.order().cut(from).0, Release);
+        point();
         self.splits.store(self.splits.load(Relaxed).wrapping_add(1), Relaxed);
         // Who sees a slot that is filled after this sees the count as well.
         fence(Release);

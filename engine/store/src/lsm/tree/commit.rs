@@ -9,8 +9,8 @@ use super::view::{Frozen, View};
 use crate::error::{Error, Result};
 use crate::lsm::memtable::{Inserter, Memtable};
 use crate::lsm::record::{Record, Sequence, Stamp};
+use crate::lsm::sync::{MutexGuard, point};
 use crate::lsm::wal::{LogWriter, writes};
-use parking_lot::MutexGuard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -165,6 +165,7 @@ impl Inner {
             }
             commit.next += 1;
         }
+        point();
         self.published.store(commit.next - 1, Ordering::Release);
         Ok(())
     }

@@ -43,6 +43,7 @@ use crate::lsm::compaction::Underway;
 use crate::lsm::iter::{Live, Visible};
 use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
+use crate::lsm::sync::{Condvar, Mutex, point};
 use crate::lsm::table::BlockCache;
 use crate::lsm::vfs::{Locked, Vfs};
 use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
@@ -50,7 +51,6 @@ use admin::Counters;
 use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
 use pace::Pace;
-use parking_lot::{Condvar, Mutex};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -195,6 +195,7 @@ impl Tree {
     /// Hands the value of a key to `f`.
     pub(crate) fn get<R>(&self, key: &[u8], f: impl FnOnce(Live) -> R) -> Result<Option<R>> {
         let view = self.inner.view.load();
+        point();
         let at = self.inner.published.load(Ordering::Acquire);
         view.get(key, at, || self.inner.clock.now_ms(), f)
     }
@@ -202,6 +203,7 @@ impl Tree {
     /// The store as it is now, for as long as it is held.
     pub(crate) fn snapshot(&self) -> TreeSnapshot {
         let view = self.inner.view.load_full();
+        point();
         TreeSnapshot {
             view,
             at: self.inner.published.load(Ordering::Acquire),
