@@ -5,7 +5,7 @@
 //! comes to an end however much is written meanwhile: what arrives behind it waits for the next time. Each level is about a tenth of the next, so all steps together write little
 //! more than what there is. A step is done in slices: what they make counts, and what they replace leaves the disk, as soon as one is written.
 
-use super::pick::{Choice, target};
+use super::pick::{Choice, are_apart, target};
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
 use crate::lsm::record::Sequence;
 use std::ops::Range;
@@ -54,7 +54,9 @@ impl Sweep {
         let first = upper.iter().map(|table| &table.first_key).min()?;
         let last = upper.iter().map(|table| &table.last_key).max()?;
         let (target, lower) = target(version, 0, LOWEST, first, last);
-        Some(Choice { level: 0, upper: upper.iter().map(|table| table.number).collect(), target, lower })
+        let is_apart = are_apart(upper.iter().copied());
+        let upper = upper.iter().map(|table| table.number).collect();
+        Some(Choice { level: 0, upper, target, lower, is_apart })
     }
 
     fn next_of_level(&mut self, version: &Version) -> Option<Choice> {
@@ -69,7 +71,7 @@ impl Sweep {
         } else {
             target(version, self.level, LOWEST, &table.first_key, &table.last_key)
         };
-        Some(Choice { level: self.level, upper: vec![table.number], target, lower })
+        Some(Choice { level: self.level, upper: vec![table.number], target, lower, is_apart: true })
     }
 }
 

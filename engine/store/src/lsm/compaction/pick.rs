@@ -26,12 +26,14 @@ pub(crate) struct Choice {
     pub(crate) target: usize,
     /// Numbers of the tables of the target level that overlap them.
     pub(crate) lower: Vec<u64>,
+    /// The upper tables do not overlap each other.
+    pub(crate) is_apart: bool,
 }
 
 impl Choice {
-    /// Nothing to merge with: the table can be handed down as it is.
+    /// Nothing to merge with: the tables can be handed down as they are. So is all that is loaded in order.
     pub(crate) fn is_move(&self) -> bool {
-        self.upper.len() == 1 && self.lower.is_empty()
+        self.is_apart && self.lower.is_empty()
     }
 }
 
@@ -91,7 +93,15 @@ fn level0_choice(version: &Version, base: usize) -> Choice {
         (Some(first), Some(last)) => target(version, 0, base, first, last),
         _ => (base, Vec::new()),
     };
-    Choice { level: 0, upper: tables.map(|table| table.number).collect(), target, lower }
+    let is_apart = are_apart(tables.clone());
+    Choice { level: 0, upper: tables.map(|table| table.number).collect(), target, lower, is_apart }
+}
+
+/// Whether no two of these tables overlap.
+pub(super) fn are_apart<'a>(tables: impl Iterator<Item = &'a TableFacts>) -> bool {
+    let mut ranges: Vec<_> = tables.map(|table| (&table.first_key, &table.last_key)).collect();
+    ranges.sort_unstable();
+    ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
 }
 
 /// Where tables of a range go that are to leave a level for a lower one, and the tables there that they overlap. A level in between that holds anything in the range may not be passed
@@ -121,7 +131,7 @@ fn level_choice(version: &Version, level: usize, wanted: usize) -> Choice {
     let (upper, (target, lower)) = chosen.map_or_else(Default::default, |table| {
         (vec![table.number], target(version, level, wanted, &table.first_key, &table.last_key))
     });
-    Choice { level, upper, target, lower }
+    Choice { level, upper, target, lower, is_apart: true }
 }
 
 pub(super) fn overlapping(version: &Version, level: usize, first: &[u8], last: &[u8]) -> Vec<u64> {
