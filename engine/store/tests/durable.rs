@@ -10,7 +10,7 @@ mod calls;
 
 use calls::{Call, Key, Model, START, call, compare, step};
 use plumbkv::{
-    Batch, Compression, Database, Direction, Error, ManualClock, Options, Policy, Profile, SyncMode,
+    Batch, Compression, Database, Direction, Error, Fetched, ManualClock, Options, Policy, Profile, SyncMode,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -390,4 +390,49 @@ fn compressions_can_be_changed_and_zstd_makes_the_smallest_files() {
         found.len() == 5_000
             && (2..).zip(&found).all(|(number, (_, found))| *found == value(number).into_bytes())
     );
+}
+
+#[test]
+fn many_keys_at_once_are_what_they_are_one_by_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new(START));
+    let db = Database::open(options(directory.path(), &clock, Profile::Default)).unwrap();
+    let key = |number: u32| number.to_be_bytes();
+    let mut batch = Batch::new();
+    for number in 0..500_u32 {
+        // Long and short ones, some that end, and some that are not there.
+        let value = vec![number as u8; if number % 7 == 0 { 10_000 } else { 20 }];
+        match number % 5 {
+            0 => {}
+            1 => drop(batch.set_until(&key(number), &value, START + u64::from(number))),
+            _ => drop(batch.set(&key(number), &value)),
+        }
+        if number % 100 == 99 {
+            db.write(&batch).unwrap();
+            batch.clear();
+            db.flush().unwrap();
+        }
+    }
+    clock.set(START + 200);
+    // Not in their order, and some twice.
+    let keys: Vec<_> = (0..600_u32).map(|number| key(number * 7 % 599)).chain([key(3), key(3)]).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    let one_by_one: Vec<_> = keys.iter().map(|key| db.get(key).unwrap()).collect();
+    let hits = one_by_one.iter().flatten().count();
+    let before = db.stats();
+    assert_eq!(db.multi_get(&keys).unwrap(), one_by_one);
+    assert_eq!(db.count_many(&keys).unwrap(), hits);
+    let fetched = db.fetch_many(&keys, |values| {
+        let copy = |value: Fetched<'_>| match value {
+            Fetched::Bytes(bytes) => bytes.to_vec(),
+            Fetched::Value(value) => value.to_vec(),
+        };
+        values.map(|value| value.map(copy)).collect::<Vec<_>>()
+    });
+    assert_eq!(fetched.unwrap(), one_by_one);
+    let after = db.stats();
+    let counted = (after.hits - before.hits, after.misses - before.misses);
+    assert_eq!(counted, (3 * hits as u64, 3 * (keys.len() - hits) as u64));
+    assert!(hits > 300 && hits < 500);
+    assert_eq!(db.multi_get(&[]).unwrap(), Vec::<Option<Vec<u8>>>::new());
 }

@@ -10,7 +10,6 @@ use std::sync::atomic::Ordering;
 const TOGETHER: usize = 128;
 const SHORT: usize = 4 << 10;
 
-#[derive(Clone)]
 enum Found {
     Nothing,
     Short(Vec<u8>),
@@ -81,7 +80,6 @@ impl Durable {
             Some(found.map(|bytes| Fetched::Value(Value::copied(bytes))))
         });
         let done = f(&mut values);
-        drop(values);
         failure.map_or(Ok(done), Err)
     }
 

@@ -240,3 +240,29 @@ fn it_goes_along_with_writers_merges_and_readers() {
     let tree = open(&disk, options).unwrap();
     assert_eq!(content(&tree).unwrap(), before);
 }
+
+/// A merge of two tables makes one that spans what lies between them.
+#[test]
+fn nothing_is_put_where_a_merge_is_writing() {
+    let disk = SimDisk::new();
+    let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
+    for keys in [[10, 20], [80, 90]] {
+        set(&tree, &keys, 1);
+        tree.flush().unwrap();
+    }
+    let mut steps = 0;
+    let done = tree.merge_all(|_| {
+        if steps == 0 {
+            ingest(&tree, &[50], 2).unwrap();
+            assert_eq!(tables(&tree), [2, 0, 0, 0, 0, 1, 0]);
+            ingest(&tree, &[95], 2).unwrap();
+            assert_eq!(tables(&tree), [2, 0, 0, 0, 0, 1, 1], "aside of it there is room");
+        }
+        steps += 1;
+        ControlFlow::Continue(())
+    });
+    assert!(done.unwrap() && steps > 0);
+    let found: Vec<_> = content(&tree).unwrap().into_iter().map(|(key, value)| (key[0], value[0])).collect();
+    assert_eq!(found, [(10, 1), (20, 1), (50, 2), (80, 1), (90, 1), (95, 2)]);
+    assert_eq!(tables(&tree)[..LEVELS - 1], [0; LEVELS - 1]);
+}

@@ -67,7 +67,7 @@ pub(super) struct Pace {
     merge_free: Mutex<Option<Instant>>,
 }
 
-/// When something that takes so long may begin, in a queue that is free at some time, and when that is free again. No time is saved up: after a pause it begins at once.
+/// How long it is until something is through that takes so long, in a queue that is free from some time on. No time is saved up: after a pause it begins at once.
 fn queue(free: &mut Option<Instant>, now: Instant, takes: Duration) -> Duration {
     let end = free.map_or(now, |free| free.max(now)) + takes;
     *free = Some(end);
@@ -101,13 +101,19 @@ impl Inner {
         };
         drop(view);
         let nanos = delay(&pressure, &self.options).as_nanos() * bytes as u128 / MEBIBYTE;
-        let takes = Duration::from_nanos(nanos as u64).min(LONGEST_SLEEP);
-        let wait = queue(&mut self.pace.free.lock(), Instant::now(), takes);
+        let wait = {
+            let (mut free, now) = (self.pace.free.lock(), Instant::now());
+            queue(&mut free, now, Duration::from_nanos(nanos as u64));
+            // Many who come together do not make the queue any longer.
+            let end = free.map_or(now, |free| free.min(now + LONGEST_SLEEP));
+            *free = Some(end);
+            end - now
+        };
         if wait < SHORTEST_SLEEP || self.look().is_err() {
             return;
         }
         let begin = Instant::now();
-        std::thread::sleep(wait.min(LONGEST_SLEEP));
+        std::thread::sleep(wait);
         self.counters.delays.fetch_add(1, Ordering::Relaxed);
         self.counters.delayed_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
     }
@@ -179,7 +185,9 @@ mod tests {
         let (now, ms) = (Instant::now(), Duration::from_millis);
         let mut free = None;
         // When it comes, how long it takes, and how long it waits for its end.
-        for (at, takes, expected) in [(0, 3, 3), (0, 4, 7), (5, 1, 3), (20, 2, 2), (21, 0, 1)] {
+        for (at, takes, expected) in
+            [(0, 3, 3), (0, 4, 7), (5, 1, 3), (20, 2, 2), (21, 0, 1), (30, 5_000, 5_000), (31, 5, 5_004)]
+        {
             assert_eq!(queue(&mut free, now + ms(at), ms(takes)), ms(expected), "at {at}");
         }
     }

@@ -23,8 +23,50 @@ pub(super) struct Progress {
     synced: usize,
     /// That a finished copy holds.
     copied: Option<usize>,
-    /// Operations on the disk that each kind of step took, and steps of that kind.
-    operations: BTreeMap<Step, (u64, usize)>,
+    /// Operations on the disk during each part of the work, and how often it was done.
+    parts: BTreeMap<&'static str, (u64, usize)>,
+}
+
+/// What has to be cut off, and at how many operations at least. One may be part of several: a flush may begin a manifest anew.
+const PARTS: [(&str, u64); 13] = [
+    ("writes that begin no log", 100),
+    ("a log begun, by a write", 15),
+    ("a log used again, by a write", 5),
+    ("a manifest begun anew", 200),
+    ("a flush", 300),
+    ("merges of levels", 200),
+    ("a merge of everything", 200),
+    ("an ingest", 100),
+    ("a checkpoint", 40),
+    ("a clear", 5),
+    ("closed and opened", 80),
+    ("dropped and opened", 200),
+    ("a walk", 100),
+];
+
+/// The parts of the work that a step did, which changed names on the disk like this.
+fn parts(step: Step, names: &[String]) -> Vec<&'static str> {
+    let begun = |verb: &str| names.iter().any(|name| name.starts_with(verb) && name.ends_with(".log"));
+    let mut parts = match step {
+        Step::Write | Step::WriteLong if begun("rename ") => vec!["a log used again, by a write"],
+        Step::Write | Step::WriteLong if begun("put ") => vec!["a log begun, by a write"],
+        Step::Write | Step::WriteLong => vec!["writes that begin no log"],
+        Step::Flush => vec!["a flush"],
+        Step::Settle => vec!["merges of levels"],
+        Step::MergeAll => vec!["a merge of everything"],
+        Step::Ingest | Step::IngestAside => vec!["an ingest"],
+        Step::Checkpoint => vec!["a checkpoint"],
+        Step::Clear => vec!["a clear"],
+        Step::Close => vec!["closed and opened"],
+        Step::Drop => vec!["dropped and opened"],
+        Step::Read => vec!["a walk"],
+        Step::Sync => Vec::new(),
+    };
+    let is_opened = matches!(step, Step::Close | Step::Drop);
+    if !is_opened && names.iter().any(|name| name.starts_with("put /d/MANIFEST")) {
+        parts.push("a manifest begun anew");
+    }
+    parts
 }
 
 /// Runs the workload up to the first error.
@@ -35,7 +77,7 @@ pub(super) fn run(disk: &SimDisk, options: TreeOptions, progress: &mut Progress)
         if step.is_change() {
             progress.begun += 1;
         }
-        let before = disk.operations();
+        let (before, names) = (disk.operations(), disk.history().len());
         match step {
             Step::Write | Step::WriteLong | Step::Ingest | Step::IngestAside | Step::Clear => {
                 change(step, progress.begun, &mut model).carry_out(&tree)?;
@@ -59,9 +101,11 @@ pub(super) fn run(disk: &SimDisk, options: TreeOptions, progress: &mut Progress)
                 tree = open(disk, options)?;
             }
         }
-        let (operations, steps) = progress.operations.entry(step).or_default();
-        *operations += disk.operations() - before;
-        *steps += 1;
+        for part in parts(step, &disk.history()[names..]) {
+            let (operations, times) = progress.parts.entry(part).or_default();
+            *operations += disk.operations() - before;
+            *times += 1;
+        }
         progress.acknowledged = progress.begun;
         // A store that is merely dropped is flushed when it is opened.
         if step.is_sync() || step == Step::Drop || options.sync == SyncMode::Always {
@@ -145,8 +189,10 @@ fn cut_everywhere(sync: SyncMode) {
         }
     }
     println!("{sync:?}: {cuts} power cuts at {} operations", whole.operations());
-    for (step, (operations, steps)) in uncut.operations {
-        println!("  {:<12} {steps:>4} times, cut at {operations:>5} operations", format!("{step:?}"));
+    for (part, least) in PARTS {
+        let (operations, times) = uncut.parts.get(part).copied().unwrap_or_default();
+        println!("  {part:<30} {times:>4} times, cut at {operations:>5} operations");
+        assert!(operations >= least, "{part} is cut at {operations} operations, {least} wanted");
     }
     assert!(cuts > 5_000, "{cuts}");
 }
