@@ -3,6 +3,7 @@
 use super::Durable;
 use super::snapshot::Direction;
 use crate::error::Result;
+use crate::nonblocking::NonBlocking;
 use std::ops::RangeBounds;
 use std::path::Path;
 
@@ -11,7 +12,8 @@ const PIECE: usize = 1 << 20;
 
 impl Durable {
     pub(crate) fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
-        let _locks = self.locks.lock_all();
+        NonBlocking::refuse()?;
+        let _locks = self.locks.all_alone();
         let mut found = self.snapshot().range(range, Direction::Forward);
         let (mut deleted, mut is_over) = (0, false);
         while !is_over {
@@ -35,28 +37,34 @@ impl Durable {
     }
 
     pub(crate) fn clear(&self) -> Result<()> {
-        let _locks = self.locks.lock_all();
+        NonBlocking::refuse()?;
+        let _locks = self.locks.all_alone();
         self.tree.clear()
     }
 
     pub(crate) fn sync(&self) -> Result<()> {
+        NonBlocking::refuse()?;
         self.tree.sync()
     }
 
     pub(crate) fn flush(&self) -> Result<()> {
+        NonBlocking::refuse()?;
         self.tree.flush()
     }
 
     pub(crate) fn compact(&self) -> Result<()> {
+        NonBlocking::refuse()?;
         self.tree.flush()?;
         self.tree.settle()
     }
 
     pub(crate) fn checkpoint(&self, directory: &Path) -> Result<()> {
+        NonBlocking::refuse()?;
         self.tree.checkpoint(directory)
     }
 
     pub(crate) fn verify(&self, progress: impl FnMut(u64)) -> Result<u64> {
+        NonBlocking::refuse()?;
         self.tree.verify(progress)
     }
 

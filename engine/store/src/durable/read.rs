@@ -28,7 +28,12 @@ impl Durable {
 
     pub(crate) fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let snapshot = self.tree.snapshot();
-        keys.iter().map(|key| self.counted(snapshot.get(key, |live| live.value.to_vec())?)).collect()
+        let found: Result<Vec<_>> =
+            keys.iter().map(|key| snapshot.get(key, |live| live.value.to_vec())).collect();
+        let found = found?;
+        let hits = found.iter().filter(|value| value.is_some()).count();
+        self.count(hits as u64, (keys.len() - hits) as u64);
+        Ok(found)
     }
 
     /// One value after the other, so that no more than one of them is in memory unless `f` keeps it.
@@ -39,23 +44,36 @@ impl Durable {
     ) -> Result<R> {
         let snapshot = self.tree.snapshot();
         let mut failure = None;
+        let (mut hits, mut misses) = (0, 0);
         let mut values = keys.iter().map_while(|key| {
-            let found = snapshot.get(key, |live| live.value.to_vec()).and_then(|found| self.counted(found));
+            let found = snapshot.get(key, |live| live.value.to_vec());
             let found = found.map_err(|error| failure = Some(error)).ok()?;
+            *if found.is_some() { &mut hits } else { &mut misses } += 1;
             Some(found.map(|bytes| Fetched::Value(Value::copied(bytes))))
         });
         let done = f(&mut values);
         drop(values);
-        failure.map_or(Ok(done), Err)
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        self.count(hits, misses);
+        Ok(done)
     }
 
     pub(crate) fn count_many(&self, keys: &[&[u8]]) -> Result<usize> {
         let snapshot = self.tree.snapshot();
         let mut count = 0;
         for key in keys {
-            count += usize::from(self.counted(snapshot.get(key, |_| ())?)?.is_some());
+            count += usize::from(snapshot.get(key, |_| ())?.is_some());
         }
+        self.count(count as u64, (keys.len() - count) as u64);
         Ok(count)
+    }
+
+    /// Counts what many keys have found, once all of them are read: a call that would have to wait is made again.
+    fn count(&self, hits: u64, misses: u64) {
+        self.hits.fetch_add(hits, Ordering::Relaxed);
+        self.misses.fetch_add(misses, Ordering::Relaxed);
     }
 
     pub(super) fn counted<T>(&self, found: Option<T>) -> Result<Option<T>> {

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::lsm::record::{Record, Stamp};
 use crate::lsm::vfs::{ReadFile, Vfs, read_exact_at};
 use std::cell::RefCell;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -140,9 +141,9 @@ impl Table {
         if let Some(block) = cache.get(key) {
             return Block::new(&block).and_then(f).map_err(damaged);
         }
-        let is_wanted = cache.wants(key);
         self.read(number, |raw| {
-            if is_wanted {
+            // Not before it is read: one that would have to be waited for is asked for again.
+            if cache.wants(key) {
                 cache.insert(key, Arc::from(raw));
             }
             Block::new(raw).and_then(f).map_err(damaged)
@@ -162,7 +163,10 @@ impl Table {
     fn read_into<R>(&self, begin: u64, end: u64, space: &mut Space, f: impl FnOnce(&[u8]) -> R) -> Result<R> {
         space.framed.resize((end - begin) as usize, 0);
         let done = read_exact_at(&*self.file, &mut space.framed, begin)
-            .map_err(|error| Error::io(&self.path, "read", &error))
+            .map_err(|error| match error.kind() {
+                ErrorKind::WouldBlock => self.would_block(),
+                _ => Error::io(&self.path, "read", &error),
+            })
             .and_then(|()| {
                 frame::open(&space.framed, self.number, &mut space.raw)
                     .map_err(|reason| Error::corrupt(&self.path, begin, reason))
@@ -180,6 +184,14 @@ impl Table {
         // Not put into the cache: a scan would push out what is read again.
         let block = cached.map_or_else(|| self.read(number, |raw| Arc::from(raw)), Ok)?;
         BlockCursor::new(block).map_err(|reason| self.damaged(number, reason))
+    }
+
+    #[cold]
+    fn would_block(&self) -> Error {
+        if let Some(cache) = &self.cache {
+            cache.asked_again();
+        }
+        Error::WouldBlock
     }
 
     fn damaged(&self, block: usize, reason: &'static str) -> Error {

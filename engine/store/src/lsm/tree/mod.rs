@@ -10,6 +10,7 @@ mod commit;
 mod damage_test;
 #[cfg(test)]
 mod fault_test;
+mod now;
 mod open;
 mod options;
 #[cfg(test)]
