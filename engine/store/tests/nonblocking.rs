@@ -112,9 +112,8 @@ fn a_call_that_would_wait_changes_nothing_and_counts_for_nothing() {
     fill(&db, KEYS);
     db.compact().unwrap();
     db.close().unwrap();
-    plumbkv::slow_disk(Duration::from_millis(1), Duration::ZERO);
     let db = Database::open(options()).unwrap();
-    plumbkv::slow_disk(Duration::ZERO, Duration::ZERO);
+    plumbkv::slow_disk(Duration::from_millis(1), Duration::ZERO);
     let before = (db.stats(), db.storage_stats().unwrap());
     let nonblocking = NonBlocking::begin();
     check_reads(&db, true);
@@ -244,10 +243,9 @@ fn several_threads_write_beside_some_that_wait() {
 fn writers_of_one_key_share_a_sync_and_who_does_not_wait_writes_beside_one() {
     let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let sync = Duration::from_millis(200);
-    plumbkv::slow_disk(Duration::ZERO, sync);
     let db = Database::open(Options::durable(directory.path()).sync_mode(SyncMode::Always)).unwrap();
     let unsynced = Database::open(Options::durable(other.path()).sync_mode(SyncMode::Never)).unwrap();
-    plumbkv::slow_disk(Duration::ZERO, Duration::ZERO);
+    plumbkv::slow_disk(Duration::ZERO, sync);
     let begun = Instant::now();
     std::thread::scope(|scope| {
         for thread in 0..40 {

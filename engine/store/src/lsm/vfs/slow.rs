@@ -1,50 +1,64 @@
 //! What if the disk took its time? For tests of who waits for it; not in release builds.
 
 use super::{Disk, Locked, ReadFile, SyncFile, Vfs, WriteFile};
-use std::cell::Cell;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// What is added to a read and to a sync, in microseconds.
+#[derive(Default)]
+struct Times {
+    read_us: AtomicU64,
+    sync_us: AtomicU64,
+}
+
 thread_local! {
-    static TIMES: Cell<(Duration, Duration)> = const { Cell::new((Duration::ZERO, Duration::ZERO)) };
+    static TIMES: Arc<Times> = Arc::default();
 }
 
-/// From now on this thread opens databases on a disk whose every read and every sync of a file takes so long at least, as if nothing were ever in the page cache.
+/// From now on every read and every sync of a file takes so long at least, as if nothing were ever in the page cache: in all databases that this thread has opened or will
+/// open, whoever uses them.
 pub fn slow_disk(read: Duration, sync: Duration) {
-    TIMES.set((read, sync));
+    TIMES.with(|times| {
+        times.read_us.store(read.as_micros() as u64, Ordering::Relaxed);
+        times.sync_us.store(sync.as_micros() as u64, Ordering::Relaxed);
+    });
 }
 
-/// The disk of the machine, slowed down if that was asked for.
+/// The disk of the machine, as slow as the thread wants it.
 pub(crate) fn disk() -> Arc<dyn Vfs> {
-    let (read, sync) = TIMES.get();
-    if read.is_zero() && sync.is_zero() { Arc::new(Disk) } else { Arc::new(Slow { read, sync }) }
+    Arc::new(Slow(TIMES.with(Arc::clone)))
 }
 
-struct Slow {
-    read: Duration,
-    sync: Duration,
+fn wait(us: &AtomicU64) {
+    let us = us.load(Ordering::Relaxed);
+    if us > 0 {
+        std::thread::sleep(Duration::from_micros(us));
+    }
 }
+
+struct Slow(Arc<Times>);
 
 struct Read {
     file: Arc<dyn ReadFile>,
-    read: Duration,
+    times: Arc<Times>,
 }
 
 struct Written {
     file: Box<dyn WriteFile>,
-    sync: Duration,
+    times: Arc<Times>,
 }
 
 struct Synced {
     file: Arc<dyn SyncFile>,
-    sync: Duration,
+    times: Arc<Times>,
 }
 
 impl Slow {
     fn written(&self, file: Box<dyn WriteFile>) -> Box<dyn WriteFile> {
-        Box::new(Written { file, sync: self.sync })
+        Box::new(Written { file, times: Arc::clone(&self.0) })
     }
 }
 
@@ -62,7 +76,7 @@ impl Vfs for Slow {
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadFile>> {
-        Ok(Arc::new(Read { file: Disk.open(path)?, read: self.read }))
+        Ok(Arc::new(Read { file: Disk.open(path)?, times: Arc::clone(&self.0) }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -92,12 +106,12 @@ impl Vfs for Slow {
 
 impl ReadFile for Read {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        std::thread::sleep(self.read);
+        wait(&self.times.read_us);
         self.file.read_at(buffer, offset)
     }
 
     fn read_at_now(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        if !self.read.is_zero() {
+        if self.times.read_us.load(Ordering::Relaxed) > 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         self.file.read_at_now(buffer, offset)
@@ -114,18 +128,18 @@ impl WriteFile for Written {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        std::thread::sleep(self.sync);
+        wait(&self.times.sync_us);
         self.file.sync()
     }
 
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {
-        Ok(Arc::new(Synced { file: self.file.syncer()?, sync: self.sync }))
+        Ok(Arc::new(Synced { file: self.file.syncer()?, times: Arc::clone(&self.times) }))
     }
 }
 
 impl SyncFile for Synced {
     fn sync(&self) -> io::Result<()> {
-        std::thread::sleep(self.sync);
+        wait(&self.times.sync_us);
         self.file.sync()
     }
 }
