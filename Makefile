@@ -28,7 +28,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat cap crosscheck faults torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -102,6 +102,9 @@ faults: ## What badly behaved clients do to a release build: full numbers, both 
 	@failed=; for io in epoll auto; do echo "faults: --io $$io"; PLUMBKV_FAULTS=full TEST_IO=$$io \
 	cargo test --locked --release -p plumbkv-server --test wire faults:: -- --test-threads=1 --nocapture || failed=1; done; \
 	[ -z "$$failed" ]
+
+cold: ## A client that asks for one key while others read a store that is in no cache: release build, both back ends, p99 judged (< 1 ms)
+	@PLUMBKV_COLD=full cargo test --locked --release -p plumbkv-server --test wire cold:: -- --nocapture
 
 torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes and look whether anything is missing: release build, prints counts
 	@PLUMBKV_TORTURE=$(or $(CYCLES),5000) cargo test --locked --release -p plumbkv --test kill -- --nocapture

@@ -255,6 +255,15 @@ fn memory_cap(config: &Config) -> anyhow::Result<(u64, String)> {
     }
     let cap = limits::default_cap(Path::new("/"));
     let cap = cap.context("cannot tell how much memory there is; set --memory-limit")?;
+    let Some(storage) = &config.storage else { return Ok((cap.bytes, cap.origin)) };
+    let budget = storage.memory_budget();
+    if budget > cap.bytes {
+        let (budget, origin) = (show_bytes(budget), &cap.origin);
+        tracing::warn!(
+            "the store may take {budget}, more than {origin}: lower --memory-budget, or choose --profile low-memory"
+        );
+    }
+    let cap = cap.beside_store(budget);
     Ok((cap.bytes, cap.origin))
 }
 
@@ -272,8 +281,7 @@ fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, database: &Databa
             tracing::info!("memory cap {cap} for clients ({cap_origin})");
             tracing::info!("store in {}, sync {sync}, profile {profile}", storage.directory.display());
             if let Ok(stats) = database.storage_stats() {
-                let tables: usize = stats.levels.iter().map(|level| level.tables).sum();
-                let bytes = show_bytes(stats.levels.iter().map(|level| level.bytes).sum());
+                let (tables, bytes) = (stats.tables(), show_bytes(stats.table_bytes()));
                 tracing::info!("it holds {tables} tables of {bytes}");
             }
         }

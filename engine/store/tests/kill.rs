@@ -182,7 +182,7 @@ fn a_kill_at_any_moment_takes_nothing_along_that_was_acknowledged() {
         let counts = look(&db, &told, &what);
         under_way += counts.iter().filter(|(thread, count)| told.get(thread) != Some(count)).count();
         told = counts;
-        tables = db.storage_stats().unwrap().levels.iter().map(|level| level.tables).sum();
+        tables = db.storage_stats().unwrap().tables();
         match random.u8(0..10) {
             0 => drop(db.verify(|_| ()).unwrap_or_else(|error| panic!("{what}: {error}"))),
             1 => db.compact().unwrap(),

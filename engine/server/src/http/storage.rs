@@ -11,8 +11,8 @@ use crate::shared::Shared;
 pub(super) fn write(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let Ok(stats) = shared.database.storage_stats() else { return Ok(()) };
     let bytes = || Some(Unit::Bytes);
-    let tables: usize = stats.levels.iter().map(|level| level.tables).sum();
-    let table_bytes: u64 = stats.levels.iter().map(|level| level.bytes).sum();
+    let tables = stats.tables();
+    let table_bytes = stats.table_bytes();
     let has_failed = u64::from(stats.failure.is_some());
     out.gauge("storage_failed", "1 once the store takes no more writes", None, has_failed)?;
     out.gauge("storage_tables", "Tables", None, tables as u64)?;

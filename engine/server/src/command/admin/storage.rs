@@ -10,8 +10,8 @@ pub(super) fn section(shared: &Shared, text: &mut String) {
         field!(text, "storage_mode", "memory");
         return;
     };
-    let tables: usize = stats.levels.iter().map(|level| level.tables).sum();
-    let table_bytes: u64 = stats.levels.iter().map(|level| level.bytes).sum();
+    let tables = stats.tables();
+    let table_bytes = stats.table_bytes();
     let looked_up = stats.cache_hits + stats.cache_misses;
     let hit_ratio = stats.cache_hits as f64 / looked_up.max(1) as f64;
     field!(text, "storage_mode", "durable");
