@@ -41,6 +41,9 @@ pub(crate) struct Workers {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<(Ticket, Job)>,
+    /// Handed over so far, and not yet handed back.
+    begun: u64,
+    waiting: u64,
     threads: usize,
     idle: usize,
     is_ending: bool,
@@ -70,6 +73,7 @@ impl Workers {
     /// Hands a request over.
     pub(crate) fn submit(&self, ticket: Ticket, job: Job) {
         let mut queue = self.queue();
+        (queue.begun, queue.waiting) = (queue.begun + 1, queue.waiting + 1);
         queue.jobs.push_back((ticket, job));
         let is_awaited = queue.idle > 0;
         drop(queue);
@@ -92,6 +96,12 @@ impl Workers {
         while queue.threads > 0 {
             queue = self.gone.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Requests that were handed over so far, and those of them that are not done yet.
+    pub(crate) fn figures(&self) -> (u64, u64) {
+        let queue = self.queue();
+        (queue.begun, queue.waiting)
     }
 
     /// Workers there are, and requests that wait for one.
@@ -149,6 +159,7 @@ impl Workers {
     }
 
     fn hand_back(&self, done: Done) {
+        self.queue().waiting -= 1;
         let thread = done.ticket.thread;
         let Some(place) = self.done.get(thread) else { return };
         let mut waiting = lock(place);

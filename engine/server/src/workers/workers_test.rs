@@ -70,6 +70,7 @@ fn each_thread_gets_the_replies_of_its_own_and_few_workers_are_begun() {
     let calls = crew.shared.command_stats.commands();
     let calls: Vec<_> = calls.iter().map(|(spec, calls)| (spec.name, calls.calls)).collect();
     assert_eq!(calls, [("get", 1), ("set", 200)]);
+    assert_eq!(crew.workers.figures(), (201, 0));
     crew.workers.end();
     assert_eq!(crew.workers.counts(), (0, 0));
     assert_eq!(Arc::strong_count(&crew.shared), 1, "nobody has the store any more");

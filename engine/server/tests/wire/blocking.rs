@@ -112,6 +112,7 @@ fn who_reads_what_is_in_memory_does_not_wait_for_who_reads_from_the_disk() {
         hot.check("GET after", b"$1\r\n1\r\n");
         // Each counts once, although it was tried before it was handed over.
         check_counted(&mut hot, &["mget", "exists", "echo", "ping"]);
+        assert_eq!((hot.info("storage_requests_handed_over"), hot.info("storage_requests_waiting")), (4, 0));
     });
 }
 

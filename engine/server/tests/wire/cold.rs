@@ -1,11 +1,12 @@
 //! What does a client wait for who asks for one key again and again, while others read a store that is larger than all caches, from the disk?
 //!
-//! Tables are taken out of the page cache before and all the while. `PLUMBKV_COLD=full` (`make cold`) asks for a larger store and a release build: only then is the
-//! latency judged, p99 < 1 ms; else the test is only that nobody is held up for long. It counts from the moment at which a request was due. A second client does the
-//! same at a second server, which is left alone: what it waits for is the machine.
+//! Tables are taken out of the page cache before and all the while. Whatever the machine does besides, the I/O thread is never found waiting for the disk. `PLUMBKV_COLD=full`
+//! (`make cold`) asks for a larger store and a release build, and judges latency too: p99 < 1 ms, from the moment at which a request was due. A second client does
+//! the same at a second server, which is left alone: what it waits for is the machine.
 
 use std::fs::File;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,13 +14,13 @@ use rustix::fs::{Advice, fadvise};
 use rustix::process::Signal;
 
 use crate::client::{Client, noise, request_of};
-use crate::server::Server;
+use crate::server::{Server, plumbkv};
 
 /// The most that the 99th percentile may be.
 const BAR: Duration = Duration::from_millis(1);
 
 /// Time between two requests of the client that asks for one key.
-const PACE: Duration = Duration::from_micros(500);
+const PACE: Duration = Duration::from_millis(1);
 
 const VALUE: usize = 200;
 
@@ -34,25 +35,24 @@ fn key(number: u64) -> String {
     format!("key:{number:09}")
 }
 
-/// So many keys in tables under `data`, far more than the server's caches hold.
+/// So many keys in tables under `data`, far more than the server's caches hold, and no merge that is due.
 fn fill(data: &Path, arguments: &[&str], keys: u64) {
-    for round in 0..2 {
-        let mut server = Server::start(&[&["--data", data.to_str().unwrap()], arguments].concat());
-        let mut c = server.client();
-        let mut next = if round == 0 { 0 } else { keys };
-        while next < keys {
-            let batch = next..keys.min(next + 1_000);
-            let writes =
-                batch.clone().flat_map(|i| request_of(&[b"SET", key(i).as_bytes(), &noise(VALUE, i)]));
-            let sending = c.send_beside(writes.collect());
-            batch.clone().for_each(|_| assert_eq!(c.receive(), b"+OK\r\n"));
-            sending.join().unwrap();
-            next = batch.end;
-        }
-        // The second time what is in the log becomes a table.
-        server.signal(Signal::TERM);
-        assert!(server.wait().success());
+    let mut server = Server::start(&[&["--data", data.to_str().unwrap()], arguments].concat());
+    let mut c = server.client();
+    let mut next = 0;
+    while next < keys {
+        let batch = next..keys.min(next + 1_000);
+        let writes = batch.clone().flat_map(|i| request_of(&[b"SET", key(i).as_bytes(), &noise(VALUE, i)]));
+        let sending = c.send_beside(writes.collect());
+        batch.clone().for_each(|_| assert_eq!(c.receive(), b"+OK\r\n"));
+        sending.join().unwrap();
+        next = batch.end;
     }
+    server.signal(Signal::TERM);
+    assert!(server.wait().success());
+    let compacting =
+        plumbkv(&["compact", "-q", "--data", data.to_str().unwrap()]).stdout(Stdio::null()).status();
+    assert!(compacting.unwrap().success());
 }
 
 /// Takes all tables out of the page cache; their bytes.
@@ -72,18 +72,33 @@ fn drop_from_page_cache(data: &Path) -> u64 {
     bytes
 }
 
-/// Asks for one key at a steady pace; how long each request took from when it was due, the shortest first.
-fn ask_for_one(mut client: Client, is_over: &AtomicBool) -> Vec<Duration> {
-    let (begun, mut latencies) = (Instant::now(), Vec::new());
+/// What came of asking for one key.
+struct Asked {
+    /// How long each request took from when it was due, the shortest first.
+    latencies: Vec<Duration>,
+    /// How often the I/O thread was found waiting for the disk, once after each request.
+    found_waiting: usize,
+}
+
+/// Asks for one key at a steady pace.
+fn ask_for_one(mut client: Client, pid: i32, is_over: &AtomicBool) -> Asked {
+    let (begun, mut latencies, mut found_waiting) = (Instant::now(), Vec::new(), 0);
     while !is_over.load(Ordering::Relaxed) {
         let due = begun + PACE * u32::try_from(latencies.len() + 1).unwrap();
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let found = client.bulk(&format!("GET {}", key(HOT)));
         latencies.push(due.elapsed());
         assert!(found.is_some_and(|found| found == noise(VALUE, HOT)));
+        found_waiting += usize::from(waits_for_disk(pid));
     }
     latencies.sort_unstable();
-    latencies
+    Asked { latencies, found_waiting }
+}
+
+/// Whether the first thread of a process, which is the only one for input and output, sleeps so that nothing but what it waits for wakes it.
+fn waits_for_disk(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/stat")).unwrap();
+    stat.rsplit(") ").next().is_some_and(|fields| fields.starts_with('D'))
 }
 
 fn percentile(latencies: &[Duration], permille: usize) -> Duration {
@@ -105,6 +120,8 @@ fn measure(
     let mut client = alone.client();
     client.send(&request_of(&[b"SET", key(HOT).as_bytes(), &noise(VALUE, HOT)]));
     assert_eq!(client.receive(), b"+OK\r\n");
+    // What is asked for again comes into the block cache.
+    (0..10).for_each(|_| assert!(server.client().bulk(&format!("GET {}", key(HOT))).is_some()));
     let bytes = drop_from_page_cache(data);
     let (is_over, read) = (AtomicBool::new(false), AtomicU64::new(0));
     let [hot, control] = std::thread::scope(|scope| {
@@ -121,8 +138,8 @@ fn measure(
             });
         }
         let asking = [&server, &alone].map(|server| {
-            let (is_over, client) = (&is_over, server.client());
-            scope.spawn(move || ask_for_one(client, is_over))
+            let (is_over, client, pid) = (&is_over, server.client(), server.pid());
+            scope.spawn(move || ask_for_one(client, pid, is_over))
         });
         let begun = Instant::now();
         while begun.elapsed() < time {
@@ -132,37 +149,41 @@ fn measure(
         is_over.store(true, Ordering::Relaxed);
         asking.map(|asking| asking.join().unwrap())
     });
+    let handed_over = server.client().info("storage_requests_handed_over");
     let io_bytes = std::fs::read_to_string(format!("/proc/{}/io", server.pid())).unwrap_or_default();
     let from_disk = io_bytes.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse::<u64>().ok());
     let reads = read.load(Ordering::Relaxed);
     assert!(reads > 0, "nothing was read");
     let in_us = |latencies: &[Duration]| [500, 990, 999, 1_000].map(|p| percentile(latencies, p).as_micros());
     println!(
-        "--io {io}: {readers} read {:.0} times a second from {} MiB of tables ({} bytes from the disk each); one key, p50 p99 p99.9 max in µs: {:?}; of a server that is left alone: {:?}",
+        "--io {io}: {readers} read {:.0} times a second from {} MiB of tables ({} bytes from the disk each, {handed_over} by workers); one key, p50 p99 p99.9 max in µs: {:?}; of a server that is left alone: {:?}",
         reads as f64 / time.as_secs_f64(),
         bytes >> 20,
         from_disk.map_or(0, |bytes| bytes / reads),
-        in_us(&hot),
-        in_us(&control),
+        in_us(&hot.latencies),
+        in_us(&control.latencies),
     );
-    [percentile(&hot, 990), percentile(&control, 990)]
+    // Memory that the kernel has to find for it may make it wait now and then.
+    let (found, looks) = (hot.found_waiting, hot.latencies.len());
+    assert!(found * 50 <= looks, "--io {io}: found waiting for the disk {found} times of {looks}");
+    [percentile(&hot.latencies, 990), percentile(&control.latencies, 990)]
 }
 
 #[test]
 fn one_key_is_answered_at_once_while_others_are_read_from_the_disk() {
     let (keys, time) =
         if is_full() { (2_000_000, Duration::from_secs(8)) } else { (60_000, Duration::from_secs(1)) };
-    let budget = if is_full() { "16mib" } else { "2mib" };
-    let arguments = ["--memory-budget", budget, "--sync", "never"];
+    let budget = if is_full() { "16mib" } else { "4mib" };
+    let arguments = ["--memory-budget", budget, "--sync", "never", "--io-threads", "1"];
     let data = tempfile::tempdir().unwrap();
     fill(data.path(), &arguments, keys);
     let mut slow = Vec::new();
     for io in ["epoll", "auto"] {
         for readers in if is_full() { vec![1, 16] } else { vec![2] } {
             let [hot, alone] = measure(io, data.path(), &arguments, keys, readers, time);
-            let bar = if is_full() { BAR } else { Duration::from_millis(100) };
-            // Where even the one that is left alone waits longer, the machine has other work.
-            if hot >= bar.max(alone * 2) {
+            // Sixteen of them may want more than two CPUs have: what is shown then is how it is shared. Where even the one that is left alone waits long, the machine has other
+            // work.
+            if is_full() && readers == 1 && hot >= BAR.max(alone * 2) {
                 slow.push(format!("--io {io}, {readers} readers: p99 {hot:?}, left alone {alone:?}"));
             }
         }

@@ -41,6 +41,9 @@ pub(super) fn section(shared: &Shared, text: &mut String) {
     field!(text, "storage_flushed_bytes", stats.flushed_bytes);
     field!(text, "storage_merged_bytes", stats.merged_bytes);
     field!(text, "storage_write_amplification", format_args!("{:.2}", stats.write_amplification()));
+    let (begun, waiting) = shared.workers.as_ref().map_or((0, 0), |workers| workers.figures());
+    field!(text, "storage_requests_handed_over", begun);
+    field!(text, "storage_requests_waiting", waiting);
     field!(text, "storage_stalls", stats.stalls);
     field!(text, "storage_stalled_usec", stats.stalled.as_micros());
 }
