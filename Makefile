@@ -28,7 +28,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers bench components test test-rust test-model test-shuttle package fuzz test-drivers test-python test-smoke test-site compat cap crosscheck faults torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers bench components test test-rust test-model test-shuttle package fuzz test-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -120,6 +120,9 @@ torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes: 
 	@PLUMBKV_TORTURE=$(or $(CYCLES),5000) PLUMBKV_TORTURE_LOG=$(abspath engine/store/docs/torture.log) \
 	PLUMBKV_TORTURE_ABOUT=", commit $$(git rev-parse --short=12 HEAD), $$(rustc -V | cut -d' ' -f1-2), $$(uname -srm), $$(df --output=fstype $(or $(wildcard $(TARGET_DIR)),.) | tail -1), $$(nproc) CPUs" \
 	cargo test --locked --release -p plumbkv --test kill -- --nocapture
+cold: ## A client that asks for one key while others read a store that is in no cache: release build, both back ends, p99 judged (< 1 ms)
+	@PLUMBKV_COLD=full cargo test --locked --release -p plumbkv-server --test wire cold:: -- --nocapture
+
 
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)

@@ -17,6 +17,18 @@ pub(crate) struct DefaultCap {
     pub(crate) origin: String,
 }
 
+impl DefaultCap {
+    /// The cap on clients alone, where a store has a budget of its own: what that leaves; but clients are not shut out where it leaves nothing.
+    pub(crate) fn beside_store(self, budget: u64) -> Self {
+        let bytes = self.bytes.saturating_sub(budget).max(self.bytes / LEAST_PART);
+        let origin = format!("what the store's {} leave of {}", show_bytes(budget), self.origin);
+        Self { bytes, origin }
+    }
+}
+
+/// The part of the cap that clients have in any case.
+const LEAST_PART: u64 = 8;
+
 /// Share of what there is, in percent: the rest is for connections, tables in growth and the allocator's slack.
 const SHARE_PERCENT: u64 = 80;
 

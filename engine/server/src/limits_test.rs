@@ -122,3 +122,13 @@ fn nothing_known_gives_no_default() {
 fn this_machine_has_a_default() {
     assert!(default_cap(Path::new("/")).unwrap().bytes > 1 << 20);
 }
+
+#[test]
+fn clients_have_what_a_store_leaves_and_are_not_shut_out() {
+    let of = |bytes| DefaultCap { bytes, origin: "80 % of the machine's memory of 2 GiB".to_owned() };
+    let cap = of(GIB).beside_store(256 << 20);
+    assert_eq!(cap.bytes, GIB - (256 << 20));
+    assert_eq!(cap.origin, "what the store's 256 MiB leave of 80 % of the machine's memory of 2 GiB");
+    assert_eq!(of(GIB).beside_store(GIB).bytes, GIB / 8);
+    assert_eq!(of(GIB).beside_store(u64::MAX).bytes, GIB / 8);
+}

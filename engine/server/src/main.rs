@@ -30,6 +30,7 @@ mod tally;
 mod tools;
 mod units;
 mod warm;
+mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -30,6 +30,16 @@ impl Replies {
         Self { bytes: touched_room(ROOM_BYTES), values: Vec::new(), counted: 0 }
     }
 
+    /// As [`new`](Self::new), but the room takes memory only when it is used.
+    pub(crate) fn untouched() -> Self {
+        Self { bytes: Vec::with_capacity(ROOM_BYTES), values: Vec::new(), counted: 0 }
+    }
+
+    /// From the first reply to the last.
+    pub(crate) fn all(&self) -> (Mark, Mark) {
+        (Mark { bytes: 0, values: 0 }, self.mark())
+    }
+
     /// Where the next reply begins.
     pub(crate) fn mark(&self) -> Mark {
         Mark { bytes: self.bytes.len(), values: self.values.len() }

@@ -27,6 +27,7 @@ use crate::storage::{profile_name, sync_name};
 use crate::tally::CommandStats;
 use crate::units::show_bytes;
 use crate::warm;
+use crate::workers::Workers;
 
 /// File descriptors the server needs besides its connections: its own, and those of a few over HTTP.
 const OWN_DESCRIPTORS: u64 = 48;
@@ -52,7 +53,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let addresses: Vec<String> = listeners.iter().map(|listener| listener.address.clone()).collect();
     let tcp: Vec<_> = listeners.iter().filter_map(Listener::tcp_address).collect();
     let threads = config.io_threads.unwrap_or_else(default_io_threads);
-    let mut shares =
+    let (mut shares, placement) =
         shares(threads, listeners, stop, config.busy_poll).context("cannot set up input and output")?;
     let first = shares.remove(0);
     let (mut reactor, io_backend, why_not) =
@@ -67,6 +68,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     if config.storage.is_none() {
         warm::warm();
     }
+    let workers = database.is_durable().then(|| Arc::new(Workers::new(placement)));
     let shared = Arc::new(Shared {
         client_memory: ClientMemory::new(),
         database,
@@ -97,7 +99,11 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             run_id: run_id(),
             http_address: http_address.map_or_else(|| "off".to_owned(), |address| address.to_string()),
         },
+        workers: workers.clone(),
     });
+    if let Some(workers) = &workers {
+        workers.begin(&shared).context("cannot start a worker thread")?;
+    }
     let mut http_server = None;
     if let (Some(listener), Some(address)) = (http, http_address) {
         http_server = Some(http::start(listener, Arc::clone(&shared)).context("cannot serve HTTP")?);
@@ -107,9 +113,12 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     shared.state.set_ready(&shared.database);
     // The one line that programs wait for; its form is part of the interface, whatever the log level.
     log::line(format_args!("plumbkv ready: resp {}", addresses.join(", ")));
-    reactor.run(&shared).context("the event loop ended")?;
+    reactor::run(&mut *reactor, &shared).context("the event loop ended")?;
     others.join();
     drop(reactor);
+    if let Some(workers) = workers {
+        workers.end();
+    }
     if let Some(http_server) = http_server {
         http_server.end();
     }
@@ -124,7 +133,21 @@ fn open(config: &Config, cap_bytes: u64, clock: Arc<dyn Clock>) -> anyhow::Resul
         None => Options::memory(cap_bytes).policy(config.policy).samples(config.samples),
         Some(storage) => storage.options().client_cap(cap_bytes),
     };
-    Database::open(options.clock(clock)).context("cannot open the store")
+    let database = Database::open(options.clock(clock)).context("cannot open the store")?;
+    #[cfg(debug_assertions)]
+    slow_disk();
+    Ok(database)
+}
+
+/// For tests of who waits for it: a disk that takes so many milliseconds for each read and each sync, by `PLUMBKV_TEST_SLOW_DISK=READ,SYNC`. Not in release builds.
+#[cfg(debug_assertions)]
+fn slow_disk() {
+    let Ok(text) = std::env::var("PLUMBKV_TEST_SLOW_DISK") else { return };
+    let milliseconds = |text: Option<&str>| {
+        Duration::from_millis(text.and_then(|text| text.parse().ok()).unwrap_or_default())
+    };
+    let mut times = text.split(',');
+    plumbkv::slow_disk(milliseconds(times.next()), milliseconds(times.next()));
 }
 
 /// Syncs and closes the store, once nobody uses it any more.
@@ -158,13 +181,14 @@ fn shares(
     listeners: Vec<Listener>,
     stop: UnixStream,
     busy_poll: Duration,
-) -> io::Result<Vec<Share>> {
+) -> io::Result<(Vec<Share>, Arc<Placement>)> {
     let placement = Arc::new(Placement::new(threads)?);
     let share =
         |own, listeners, stop| Share { own, placement: Arc::clone(&placement), listeners, stop, busy_poll };
     let others: Vec<Share> =
         (1..threads).map(|own| Ok(share(own, Vec::new(), stop.try_clone()?))).collect::<io::Result<_>>()?;
-    Ok(std::iter::once(share(0, listeners, stop)).chain(others).collect())
+    let shares = std::iter::once(share(0, listeners, stop)).chain(others).collect();
+    Ok((shares, placement))
 }
 
 /// The I/O threads beside the first one.
@@ -186,7 +210,7 @@ impl Others {
                 warm::warm_stack();
                 let _ = ready.send(Ok(()));
                 let Ok(shared) = to_serve.recv() else { return };
-                if let Err(error) = reactor.run(&shared) {
+                if let Err(error) = reactor::run(&mut *reactor, &shared) {
                     tracing::error!("I/O thread {own} ended: {error}");
                     // Clients that it would have served must not wait for ever.
                     std::process::abort();
@@ -231,6 +255,15 @@ fn memory_cap(config: &Config) -> anyhow::Result<(u64, String)> {
     }
     let cap = limits::default_cap(Path::new("/"));
     let cap = cap.context("cannot tell how much memory there is; set --memory-limit")?;
+    let Some(storage) = &config.storage else { return Ok((cap.bytes, cap.origin)) };
+    let budget = storage.memory_budget();
+    if budget > cap.bytes {
+        let (budget, origin) = (show_bytes(budget), &cap.origin);
+        tracing::warn!(
+            "the store may take {budget}, more than {origin}: lower --memory-budget, or choose --profile low-memory"
+        );
+    }
+    let cap = cap.beside_store(budget);
     Ok((cap.bytes, cap.origin))
 }
 
@@ -248,8 +281,7 @@ fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, database: &Databa
             tracing::info!("memory cap {cap} for clients ({cap_origin})");
             tracing::info!("store in {}, sync {sync}, profile {profile}", storage.directory.display());
             if let Ok(stats) = database.storage_stats() {
-                let tables: usize = stats.levels.iter().map(|level| level.tables).sum();
-                let bytes = show_bytes(stats.levels.iter().map(|level| level.bytes).sum());
+                let (tables, bytes) = (stats.tables(), show_bytes(stats.table_bytes()));
                 tracing::info!("it holds {tables} tables of {bytes}");
             }
         }

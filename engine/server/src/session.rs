@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use plumbkv::PREFETCHED_KEYS;
+use plumbkv::{NonBlocking, PREFETCHED_KEYS};
 use plumbkv_resp::{
     ARGUMENT_BYTES, Limits, Parsed, ProtocolError, ReplyWriter, Request, RequestParser, RequestSkipper,
     Version, glance,
@@ -54,6 +54,8 @@ pub(crate) enum Next {
     Read { needed: usize },
     /// That its replies are sent; there may be requests left in the input.
     Drain,
+    /// That the next request, so many bytes of the input, is executed where it may wait.
+    HandOver { length: usize },
     /// That the request which is not whole is given up: there is no memory for its arguments.
     Refuse,
     /// The end: send what there is, then close.
@@ -105,7 +107,16 @@ impl Session {
         }
     }
 
-    pub(crate) fn entry(&self) -> &Entry {
+    /// One request of a conversation that somebody else has, executed for him.
+    pub(crate) fn on_behalf(shared: &Shared, entry: Arc<Entry>, version: Version) -> Self {
+        let mut session = Self::new(shared, entry);
+        session.client.version = version;
+        // It would not have come so far.
+        session.client.authenticated = true;
+        session
+    }
+
+    pub(crate) fn entry(&self) -> &Arc<Entry> {
         &self.client.entry
     }
 
@@ -155,13 +166,16 @@ impl Session {
             ahead = ahead.saturating_sub(1);
             match self.parser.parse(&input[consumed..]) {
                 Parsed::Complete { value: request, consumed: length } if length <= longest => {
-                    run(shared, &mut self.client, request, output);
-                    self.left -= 1;
-                    consumed += length;
-                    last_bytes = length;
+                    let is_done = run(shared, &mut self.client, request, output);
                     if self.granted > FEW_ARGUMENTS {
                         self.forget_arguments(shared);
                     }
+                    if !is_done {
+                        break Next::HandOver { length };
+                    }
+                    self.left -= 1;
+                    consumed += length;
+                    last_bytes = length;
                 }
                 Parsed::Incomplete { needed } if needed <= longest => {
                     if !self.parser.wants_grant() {
@@ -287,19 +301,25 @@ fn look_ahead(shared: &Shared, input: &[u8]) -> usize {
     if count == 0 { PREFETCHED_KEYS } else { count }
 }
 
-/// Runs a request; one with very many arguments only where there is memory for what becomes of them.
-fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) {
+/// Runs a request; one with very many arguments only where there is memory for what becomes of them. False where it would have to wait and this thread does not, or would
+/// take so long that others should not wait for it: then nothing has happened.
+#[must_use]
+fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) -> bool {
     let beside = if request.len() > MANY_ARGUMENTS { request.len() as u64 * RUN_BYTES } else { 0 };
+    if beside > 0 && client.authenticated && NonBlocking::is_on() {
+        return false;
+    }
     if beside > 0 && shared.client_memory.take(&shared.database, beside).is_err() {
         let error = CommandError::OUT_OF_MEMORY;
         ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
         shared.command_stats.answer_error(error.text());
-        return;
+        return true;
     }
-    command::run(shared, client, request, output);
+    let is_done = command::run(shared, client, request, output);
     if beside > 0 {
         shared.client_memory.give_back(&shared.database, beside);
     }
+    is_done
 }
 
 fn parser(shared: &Shared, authenticated: bool) -> RequestParser {

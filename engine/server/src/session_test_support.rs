@@ -59,6 +59,7 @@ impl Driver {
                 run_id: "0".repeat(40),
                 http_address: "off".to_owned(),
             },
+            workers: None,
         };
         Self { shared }
     }
@@ -108,6 +109,7 @@ impl Talk<'_> {
             match progress.next {
                 Next::Drain => {}
                 Next::Refuse => panic!("no memory for arguments"),
+                Next::HandOver { .. } => panic!("a test waits as long as it takes"),
                 Next::Read { needed } => {
                     assert!(needed > self.pending.len());
                     return replies;

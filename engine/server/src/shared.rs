@@ -14,6 +14,7 @@ use crate::process;
 use crate::storage::Storage;
 use crate::stripe::Counter;
 use crate::tally::CommandStats;
+use crate::workers::Workers;
 
 /// Everything the connections share.
 pub(crate) struct Shared {
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) clients: Clients,
     pub(crate) client_memory: ClientMemory,
     pub(crate) facts: Facts,
+    /// Of a durable store.
+    pub(crate) workers: Option<Arc<Workers>>,
 }
 
 impl Shared {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumbkv::{Options, Profile, SyncMode};
+use plumbkv::{Compression, Options, Profile, SyncMode};
 
 use crate::units::parse_bytes;
 
@@ -13,6 +13,7 @@ pub(crate) struct Storage {
     pub(crate) directory: PathBuf,
     pub(crate) sync: SyncMode,
     pub(crate) profile: Profile,
+    pub(crate) compression: Compression,
     /// Bytes; `None`: as the profile says.
     pub(crate) budget: Option<u64>,
 }
@@ -21,9 +22,17 @@ pub(crate) struct Storage {
 const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
 
 impl Storage {
+    /// What its tables and caches may take, in bytes.
+    pub(crate) fn memory_budget(&self) -> u64 {
+        self.budget.unwrap_or(self.profile.memory_budget())
+    }
+
     /// What the store is opened with.
     pub(crate) fn options(&self) -> Options {
-        let options = Options::durable(&self.directory).sync_mode(self.sync).profile(self.profile);
+        let options = Options::durable(&self.directory)
+            .sync_mode(self.sync)
+            .profile(self.profile)
+            .compression(self.compression);
         match self.budget {
             Some(bytes) => options.memory_budget(bytes),
             None => options,
@@ -78,6 +87,15 @@ pub(crate) fn profile_name(profile: Profile) -> &'static str {
     PROFILES.iter().find(|(_, known)| *known == profile).map_or("other", |(name, _)| name)
 }
 
+const COMPRESSIONS: [(&str, Compression); 2] = [("lz4", Compression::Lz4), ("none", Compression::None)];
+
+/// A way to make blocks smaller, by its name.
+pub(crate) fn compression(text: &str) -> Result<Compression, String> {
+    let found = COMPRESSIONS.iter().find(|(name, _)| *name == text).map(|(_, compression)| *compression);
+    let names: Vec<&str> = COMPRESSIONS.iter().map(|(name, _)| *name).collect();
+    found.ok_or_else(|| format!("`{text}` is no compression; choose {}", names.join(" or ")))
+}
+
 /// A size that is enough.
 pub(crate) fn budget(text: &str) -> Result<u64, String> {
     parse_bytes(text)
@@ -126,6 +144,14 @@ mod tests {
             assert_eq!(profile_name(known), name);
         }
         assert!(profile("fast").is_err());
+    }
+
+    #[test]
+    fn compressions_go_by_their_names() {
+        for (name, known) in COMPRESSIONS {
+            assert_eq!(compression(name), Ok(known));
+        }
+        assert_eq!(compression("zip"), Err("`zip` is no compression; choose lz4 or none".to_owned()));
     }
 
     #[test]

@@ -128,6 +128,9 @@ pub enum Error {
     /// The store is being closed.
     #[error("the store is being closed")]
     Closed,
+    /// The call would have to wait, and its thread does not ([`NonBlocking`](crate::NonBlocking)). It has changed nothing.
+    #[error("the call would have to wait for the disk, which this thread does not; make it on one that may")]
+    WouldBlock,
     /// A file does not hold what was written to it.
     #[error(
         "{path}: at byte {offset}: {reason}; run `plumbkv check` for the extent, `plumbkv repair` to save the rest"

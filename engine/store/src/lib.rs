@@ -65,6 +65,7 @@ mod durable;
 mod error;
 mod lsm;
 mod memory;
+mod nonblocking;
 mod options;
 mod prefetch;
 mod stats;
@@ -81,11 +82,15 @@ pub use memory::{
     Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, SetOptions,
     SetOutcome, Value, keep_high_water_true, settle_high_water,
 };
+pub use nonblocking::NonBlocking;
 pub use options::Options;
 
 #[cfg(feature = "parts")]
 #[doc(hidden)]
 pub use lsm::parts;
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use lsm::slow_disk;
 pub use stats::Stats;
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub(crate) struct CommandError(Cow<'static, [u8]>);
 /// The first word of an error of the store's files.
 pub(super) const STORAGE_CODE: &str = "IOERR";
 
+const WOULD_BLOCK: &str = "ERR the request was to be handed over, and was not; please report this";
+
 /// As much of a client's own words as an error text repeats, as in Redis.
 const QUOTED_BYTES: usize = 128;
 
@@ -29,6 +31,9 @@ impl CommandError {
         Self::fixed("WRONGPASS invalid username-password pair or user is disabled.");
     pub(crate) const NO_SUCH_KEY: Self = Self::fixed("ERR no such key");
 
+    /// No answer: the request is to be executed where it may wait, or where nobody waits for it.
+    pub(crate) const WOULD_BLOCK: Self = Self::fixed(WOULD_BLOCK);
+
     /// An error whose text is known beforehand.
     pub(crate) const fn fixed(text: &'static str) -> Self {
         Self(Cow::Borrowed(text.as_bytes()))
@@ -42,6 +47,11 @@ impl CommandError {
     /// The whole reply text.
     pub(crate) fn text(&self) -> &Cow<'static, [u8]> {
         &self.0
+    }
+
+    /// Whether it is [`WOULD_BLOCK`](Self::WOULD_BLOCK).
+    pub(crate) fn would_block(&self) -> bool {
+        matches!(&self.0, Cow::Borrowed(text) if *text == WOULD_BLOCK.as_bytes())
     }
 
     /// Whether a file of the store could not be read or written.
@@ -123,6 +133,7 @@ impl From<plumbkv::Error> for CommandError {
         use plumbkv::Error;
         match error {
             Error::OutOfMemory => Self::OUT_OF_MEMORY,
+            Error::WouldBlock => Self::WOULD_BLOCK,
             Error::NotAnInteger => Self::NOT_AN_INTEGER,
             Error::Overflow => Self::fixed("ERR increment or decrement would overflow"),
             Error::ValueTooLong { .. } => {

@@ -3,7 +3,7 @@
 //! In memory mode a few at a time: they are copied under a shard's lock, and room is made for them once it is free. A durable store holds no lock
 //! meanwhile, and remembers where each call ended: so KEYS goes through a snapshot, and SCAN asks once.
 
-use plumbkv::Direction;
+use plumbkv::{Direction, NonBlocking};
 use plumbkv_resp::ReplyWriter;
 
 use super::{BULK_HEAD, CommandError, Context, glob};
@@ -15,6 +15,10 @@ pub(super) fn keys(context: &mut Context<'_>, pattern: &[u8]) -> Result<(), Comm
     let mut list = List::begin(context, (pattern != b"*").then_some(pattern));
     let shared = context.shared;
     if shared.database.is_durable() {
+        // However much of it is in memory: it takes as long as there are keys.
+        if NonBlocking::is_on() {
+            return Err(CommandError::WOULD_BLOCK);
+        }
         let mut range = shared.database.snapshot()?.range(.., Direction::Forward);
         while let Some((key, _)) = range.next_pair()? {
             list.take(context, key)?;
@@ -42,6 +46,9 @@ pub(super) fn scan(
     list.takes_any = strings;
     let shared = context.shared;
     if shared.database.is_durable() {
+        if count > KEYS_BESIDE && NonBlocking::is_on() {
+            return Err(CommandError::WOULD_BLOCK);
+        }
         let mut failure = None;
         let cursor = shared.database.scan(cursor, count.min(KEYS_A_CALL), &mut |key| {
             if failure.is_none() {
@@ -63,6 +70,9 @@ pub(super) fn scan(
 
 /// Keys that are copied under a shard's lock before room is made for them in the reply.
 const KEYS_AT_ONCE: usize = 16;
+
+/// Keys that a thread looks at while other connections wait for it.
+const KEYS_BESIDE: usize = 128;
 
 /// Keys of a durable store that one call of SCAN looks at, whatever COUNT says: other clients wait.
 const KEYS_A_CALL: usize = 10_000;

@@ -124,15 +124,20 @@ const LONGEST_ERROR: usize = 4096;
 
 static FAILURES_LOGGED: Sparingly = Sparingly::new();
 
-/// Runs one request and appends its reply. An empty request (a blank inline line) has none.
-pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) {
+/// Runs one request and appends its reply. An empty request (a blank inline line) has none. False where it would have to wait and this thread does not
+/// ([`plumbkv::NonBlocking`]): then nothing has happened.
+#[must_use]
+pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) -> bool {
     if request.is_empty() {
-        return;
+        return true;
     }
     let start = output.mark();
     if let Err(error) = dispatch(shared, client, request, output) {
         // A reply may have been half written when its command failed, MGET's for instance.
         output.go_back(start);
+        if error.would_block() {
+            return false;
+        }
         let text = error.text();
         let text = &text[..text.len().min(LONGEST_ERROR)];
         ReplyWriter::new(&mut output.bytes, client.version).error_bytes(text);
@@ -142,6 +147,7 @@ pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, ou
             tracing::error!("the store failed: {text} (said at most once in {PAUSE_SECONDS} s)");
         }
     }
+    true
 }
 
 fn dispatch(
@@ -184,8 +190,13 @@ fn dispatch(
     let words = Arguments::new(request, words_read);
     let mut context = Context { shared, client, output, name: spec.name };
     let result = perform(spec, words, &mut context);
-    if result.is_err() {
-        shared.command_stats.fail(&context.client.tally, spec.id);
+    if let Err(error) = &result {
+        if error.would_block() {
+            // It is counted where it is done.
+            context.client.tally.take_back();
+        } else {
+            shared.command_stats.fail(&context.client.tally, spec.id);
+        }
     }
     result
 }

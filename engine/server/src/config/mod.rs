@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plumbkv::{Policy, Profile, SyncMode};
+use plumbkv::{Compression, Policy, Profile, SyncMode};
 
 use crate::client_limits::{Limit, Values};
 use crate::http::Http;
@@ -44,7 +44,8 @@ settings! {
     "sync" "always|never|DURATION" false "With --data, when writes are synced to the disk: before the reply, when the system gets round to it, or every 1s, 200ms, 1m [default: 1s]";
     "profile" "PROFILE" false "With --data, what the store is made for: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB) [default: default]";
     "memory-budget" "BYTES" false "With --data, memory for the store's own tables and cache, 1 MiB at least; a value may take a quarter of it [default: as the profile says]";
-    "memory-limit" "BYTES" false "Hard cap on keys, values, tables and clients' buffers: 2097152, 2mib, 64mb, 1gb; 0 for none. With --data on clients' buffers alone [default: 80 % of the cgroup's limit or of memory]";
+    "compression" "lz4|none" false "With --data, how blocks of tables are made smaller; those that are there already stay as they are until they are merged [default: lz4]";
+    "memory-limit" "BYTES" false "Hard cap on keys, values, tables and clients' buffers: 2097152, 2mib, 64mb, 1gb; 0 for none. With --data on clients' buffers alone, beside --memory-budget [default: 80 % of the cgroup's limit or of memory; with --data less the store's budget]";
     "maxmemory-policy" "POLICY" false "What goes when the cap is reached: allkeys-lru, -lfu, -s3fifo or -random, volatile-lru, -lfu, -random or -ttl, or noeviction; with --data nothing goes [default: allkeys-lru]";
     "maxmemory-samples" "COUNT" false "Keys an eviction chooses among, 1 to 64: more is nearer to true LRU and slower [default: 5]";
     "password" "PASSWORD" false "Password clients must give by AUTH; other users see flags, so prefer PLUMBKV_PASSWORD or the file";
@@ -195,7 +196,8 @@ impl Layers {
     fn storage(&self) -> Result<Option<Storage>, ConfigError> {
         let directory = self.one("data", None, |value| storage::directory(value).map(Some))?;
         let Some(directory) = directory else {
-            let idle = ["sync", "profile", "memory-budget"].iter().find_map(|name| self.0.get(name));
+            let idle =
+                ["sync", "profile", "compression", "memory-budget"].iter().find_map(|name| self.0.get(name));
             return match idle {
                 None => Ok(None),
                 Some((_, origin)) => Err(ConfigError::Value {
@@ -208,6 +210,7 @@ impl Layers {
             directory,
             sync: self.one("sync", SyncMode::default(), storage::sync_mode)?,
             profile: self.one("profile", Profile::default(), storage::profile)?,
+            compression: self.one("compression", Compression::default(), storage::compression)?,
             budget: self.one("memory-budget", None, |value| storage::budget(value).map(Some))?,
         }))
     }

@@ -11,8 +11,8 @@ use crate::shared::Shared;
 pub(super) fn write(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let Ok(stats) = shared.database.storage_stats() else { return Ok(()) };
     let bytes = || Some(Unit::Bytes);
-    let tables: usize = stats.levels.iter().map(|level| level.tables).sum();
-    let table_bytes: u64 = stats.levels.iter().map(|level| level.bytes).sum();
+    let tables = stats.tables();
+    let table_bytes = stats.table_bytes();
     let has_failed = u64::from(stats.failure.is_some());
     out.gauge("storage_failed", "1 once the store takes no more writes", None, has_failed)?;
     out.gauge("storage_tables", "Tables", None, tables as u64)?;
@@ -26,5 +26,8 @@ pub(super) fn write(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     out.counter("storage_logged", "Written to the log", bytes(), stats.logged_bytes)?;
     out.counter("storage_flushed", "Tables that memtables became", bytes(), stats.flushed_bytes)?;
     out.counter("storage_merged", "Tables that were merged from others", bytes(), stats.merged_bytes)?;
+    let (begun, waiting) = shared.workers.as_ref().map_or((0, 0), |workers| workers.figures());
+    out.counter("storage_requests_handed_over", "Requests that would have waited for the disk", None, begun)?;
+    out.gauge("storage_requests_waiting", "Those of them that are not done yet", None, waiting)?;
     out.counter("storage_stalls", "Times that writes waited for flushes or merges", None, stats.stalls)
 }

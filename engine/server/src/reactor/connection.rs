@@ -6,6 +6,8 @@
 //!
 //! A request for which there is no memory is answered with an error, and its bytes are stepped over as they arrive.
 
+mod errand;
+
 use std::os::fd::OwnedFd;
 
 use plumbkv_resp::{ReplyWriter, RequestSkipper, Skipped};
@@ -15,6 +17,7 @@ use super::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::{Mark, Replies};
 use crate::session::{Next, Session};
 use crate::shared::Shared;
+use errand::{Errand, copied};
 
 /// Bytes received by one system call, and so also the bytes of small requests handled for one connection in a turn.
 pub(crate) const RECEIVE_BYTES: usize = 64 << 10;
@@ -38,6 +41,8 @@ pub(crate) struct Connection {
     /// The input may hold whole requests that wait for replies to leave.
     held_back: bool,
     pending: Pending,
+    /// A request that is executed elsewhere; what follows it is held back.
+    errand: Errand,
     /// Nothing more is executed.
     closing: bool,
     /// The client has ended its side.
@@ -70,6 +75,7 @@ impl Connection {
             needed: 1,
             held_back: false,
             pending: Pending::default(),
+            errand: Errand::None,
             closing: false,
             deserted: false,
             turn_bytes: RECEIVE_BYTES,
@@ -83,7 +89,7 @@ impl Connection {
 
     /// Whether more requests may be received: not while a slow reader's replies pile up.
     pub(crate) fn wants_input(&self, shared: &Shared) -> bool {
-        !self.closing && !self.deserted && !self.held_back && self.has_room(shared)
+        !self.closing && !self.deserted && (!self.held_back || self.may_keep_more()) && self.has_room(shared)
     }
 
     /// Whether nothing is kept or stepped over of what was received before.
@@ -93,7 +99,7 @@ impl Connection {
 
     /// Whether requests that are already here can be executed now.
     pub(crate) fn can_resume(&self, shared: &Shared) -> bool {
-        self.held_back && !self.closing && self.has_room(shared)
+        self.held_back && !self.closing && !self.has_errand() && self.has_room(shared)
     }
 
     fn has_room(&self, shared: &Shared) -> bool {
@@ -107,7 +113,8 @@ impl Connection {
 
     /// Why this connection has had its time, if it has.
     pub(crate) fn overdue(&self, shared: &Shared) -> Option<String> {
-        self.session.overdue(shared, self.closing)
+        // Who waits for the disk is not idle.
+        if self.has_errand() { None } else { self.session.overdue(shared, self.closing) }
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -116,7 +123,7 @@ impl Connection {
 
     /// Whether the connection can be closed.
     pub(crate) fn is_finished(&self) -> bool {
-        self.closing && self.pending.is_empty()
+        self.closing && self.pending.is_empty() && !self.has_errand()
     }
 
     /// The client sends nothing more; what it asked for is answered still.
@@ -211,6 +218,11 @@ impl Connection {
                     bytes = &bytes[progress.consumed..];
                     if progress.next == Next::Refuse {
                         bytes = self.refuse(shared, pool, bytes, replies);
+                    } else if let Next::HandOver { length } = progress.next {
+                        let (request, rest) = bytes.split_at(length.min(bytes.len()));
+                        let request = copied(shared, request);
+                        self.hand_over(shared, request, replies);
+                        bytes = rest;
                     } else if !self.closing && !bytes.is_empty() {
                         bytes = self.keep(shared, pool, bytes, replies)?;
                     }
@@ -247,6 +259,9 @@ impl Connection {
         let part = part(kept.len(), self.needed);
         let is_part = part < kept.len();
         let progress = self.session.advance(shared, &kept.bytes()[..part], replies, start);
+        if let Next::HandOver { length } = progress.next {
+            return self.hand_over_kept(shared, pool, progress.consumed, length, replies);
+        }
         if progress.consumed == kept.len() {
             self.put_input(pool);
         } else {
@@ -344,10 +359,10 @@ impl Connection {
     }
 
     fn conclude(&mut self, pool: &mut Pool, next: Next) {
-        self.held_back = next == Next::Drain;
+        self.held_back = matches!(next, Next::Drain | Next::HandOver { .. });
         match next {
             Next::Read { needed } => self.needed = needed,
-            Next::Drain | Next::Refuse => self.needed = 1,
+            Next::Drain | Next::Refuse | Next::HandOver { .. } => self.needed = 1,
             Next::Close => self.finish(pool),
         }
     }

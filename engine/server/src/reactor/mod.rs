@@ -17,9 +17,9 @@ mod house;
 mod patience;
 mod peer;
 mod peers;
-mod pending;
+pub(crate) mod pending;
 mod placement;
-mod pool;
+pub(crate) mod pool;
 mod turn;
 pub(crate) mod uring;
 
@@ -27,6 +27,8 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
+
+use plumbkv::NonBlocking;
 
 use crate::listener::Listener;
 use crate::shared::Shared;
@@ -36,6 +38,12 @@ pub(crate) use placement::Placement;
 pub(crate) trait Reactor {
     /// Serves until the stop signal has come and every reply is sent, or [`DRAIN_LIMIT`] has passed since.
     fn run(&mut self, shared: &Shared) -> io::Result<()>;
+}
+
+/// Serves by `reactor`. With a durable store what would wait for the disk is handed to the workers: this thread waits for its sockets alone.
+pub(crate) fn run(reactor: &mut dyn Reactor, shared: &Shared) -> io::Result<()> {
+    let _nonblocking = shared.workers.is_some().then(NonBlocking::begin);
+    reactor.run(shared)
 }
 
 /// Which reactor is wanted.

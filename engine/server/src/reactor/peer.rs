@@ -12,6 +12,10 @@ use rustix::net::{RecvFlags, recv};
 use super::connection::Connection;
 use super::turn::Turn;
 use crate::shared::Shared;
+use crate::workers::Done;
+
+/// Stands for a socket that epoll does not know; nobody asks for that report alone.
+const UNWATCHED: EventFlags = EventFlags::ERR;
 
 /// One connection and its socket.
 pub(super) struct Peer {
@@ -69,6 +73,23 @@ impl Peer {
         Ok(true)
     }
 
+    /// Takes a reply back from a worker and executes what was held back behind it.
+    ///
+    /// # Errors
+    /// The socket is broken.
+    pub(super) fn take_back(&mut self, shared: &Shared, turn: &mut Turn, done: Done) -> Result<(), ()> {
+        let (Self { socket, connection, .. }, Turn { replies, pool, .. }) = (self, turn);
+        connection.begin_turn();
+        connection.end_errand(pool, done, replies);
+        if connection.is_waiting() && !connection.flush(pool, socket) {
+            return Err(());
+        }
+        if connection.can_resume(shared) {
+            connection.resume(shared, pool, replies);
+        }
+        Ok(())
+    }
+
     /// Whether the turn begins with bytes that are executed where they were received.
     pub(super) fn is_ready_to_hear(&self, shared: &Shared) -> bool {
         let Self { connection, .. } = self;
@@ -113,13 +134,25 @@ impl Peer {
         u64::from(self.interest.bits()) ^ self.connection.session().entry().last_active_ms()
     }
 
+    /// Tells epoll to report nothing at all until [`watch`](Self::watch) is called.
+    pub(super) fn unwatch(&mut self, poll: &OwnedFd) {
+        // What is not known to it is reported by nobody.
+        let _ = epoll::delete(poll, &self.socket);
+        self.interest = UNWATCHED;
+    }
+
     /// Tells epoll what to report, if that has changed.
     pub(super) fn watch(&mut self, shared: &Shared, poll: &OwnedFd, index: usize) -> io::Result<()> {
         let mut interest = EventFlags::empty();
         interest.set(EventFlags::IN, self.connection.wants_input(shared));
         interest.set(EventFlags::OUT, self.connection.is_waiting());
         if interest != self.interest {
-            epoll::modify(poll, &self.socket, EventData::new_u64(index as u64), interest)?;
+            let data = EventData::new_u64(index as u64);
+            if self.interest == UNWATCHED {
+                epoll::add(poll, &self.socket, data, interest)?;
+            } else {
+                epoll::modify(poll, &self.socket, data, interest)?;
+            }
             self.interest = interest;
         }
         Ok(())

@@ -136,6 +136,13 @@ impl Pending {
         self.pieces = VecDeque::new();
     }
 
+    /// Adds what waits elsewhere behind what waits here.
+    pub(crate) fn append(&mut self, mut other: Pending) {
+        debug_assert_eq!(other.sent, 0, "nothing of it was sent");
+        self.len += other.len;
+        self.pieces.append(&mut other.pieces);
+    }
+
     /// Gives everything back, unsent.
     pub(crate) fn clear(&mut self, pool: &mut Pool) {
         self.forget(pool, self.len);

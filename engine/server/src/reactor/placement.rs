@@ -26,7 +26,7 @@ struct Thread {
     connections: AtomicUsize,
     // std Mutex: taken once for each connection that is handed over.
     arrivals: Mutex<Vec<Arrival>>,
-    /// Readable when something has arrived.
+    /// Readable when something has arrived, or a worker has done something for it.
     bell: OwnedFd,
 }
 
@@ -59,9 +59,16 @@ impl Placement {
             return Some(arrival);
         }
         thread.arrivals().push(arrival);
-        // A full counter rings already.
-        let _ = rustix::io::write(&thread.bell, &1u64.to_ne_bytes());
+        self.ring(index);
         None
+    }
+
+    /// Wakes thread `index`.
+    pub(crate) fn ring(&self, index: usize) {
+        if let Some(thread) = self.threads.get(index) {
+            // A full counter rings already.
+            let _ = rustix::io::write(&thread.bell, &1u64.to_ne_bytes());
+        }
     }
 
     /// I/O threads in all.

@@ -32,6 +32,11 @@ impl Pool {
         Self { spare: (0..PIECES).map(|_| touched_room(PIECE_BYTES)).collect() }
     }
 
+    /// One that only ever gives pages of the store.
+    pub(crate) fn without_pieces() -> Self {
+        Self { spare: Vec::new() }
+    }
+
     /// Room for at least so many bytes; `None` where there is no memory for them.
     pub(crate) fn room(&mut self, shared: &Shared, bytes: usize) -> Option<Kept> {
         if bytes <= PIECE_BYTES

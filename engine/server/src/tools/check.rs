@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::output::{Format, write_figures};
+use super::output::{ReportArgs, write_figures};
 use super::progress::Progress;
 use super::store::{Store, damage};
 
@@ -24,12 +24,8 @@ Exit codes: 0 whole; 1 damaged, or not to be opened; 64 usage.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
-    /// Figures for people, or a JSON object.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Show no progress.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 /// What was found.
@@ -57,17 +53,17 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         },
     }
     report.elapsed_seconds = started.elapsed().as_secs_f64();
-    write_figures(args.format, &report)?;
+    write_figures(args.report.format, &report)?;
     Ok(if report.is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn look(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     let database = args.store.open()?;
     let stats = database.storage_stats()?;
-    report.tables = stats.levels.iter().map(|level| level.tables).sum();
-    report.table_bytes = stats.levels.iter().map(|level| level.bytes).sum();
+    report.tables = stats.tables();
+    report.table_bytes = stats.table_bytes();
     report.versions_expected = stats.versions;
-    let mut progress = Progress::begin("versions of keys read", Some(stats.versions), args.quiet);
+    let mut progress = Progress::begin("versions of keys read", Some(stats.versions), args.report.quiet);
     let read = database.verify(|versions| {
         progress.at(versions);
         report.versions_read = versions;

@@ -7,9 +7,9 @@ use std::time::Instant;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::output::{Format, write_figures};
+use super::output::{ReportArgs, write_figures};
 use super::progress::Progress;
-use super::store::Store;
+use super::store::{Store, WriteArgs};
 
 /// Merge all tables into one level, without what was overwritten, deleted or is over.
 #[derive(Debug, clap::Args)]
@@ -26,12 +26,10 @@ Exit codes: 0 fine, 1 error, 64 usage.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
-    /// Figures for people, or a JSON object.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Show no progress.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 /// What has become of the store.
@@ -48,9 +46,10 @@ struct Report {
 
 pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let database = args.store.open()?;
+    args.store.check_is_there()?;
+    let database = args.store.open_to_write(&args.write)?;
     let before = database.storage_stats()?;
-    let mut progress = Progress::begin("bytes of tables written", None, args.quiet);
+    let mut progress = Progress::begin("bytes of tables written", None, args.report.quiet);
     database.compact_with(|merged| {
         progress.at(merged.written_bytes);
         ControlFlow::Continue(())
@@ -58,16 +57,14 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     drop(progress);
     let after = database.storage_stats()?;
     database.close().context("cannot close the store")?;
-    let tables = |stats: &plumbkv::StorageStats| stats.levels.iter().map(|level| level.tables).sum();
-    let bytes = |stats: &plumbkv::StorageStats| stats.levels.iter().map(|level| level.bytes).sum();
     let report = Report {
-        tables_before: tables(&before),
-        tables_after: tables(&after),
-        before_bytes: bytes(&before),
-        after_bytes: bytes(&after),
+        tables_before: before.tables(),
+        tables_after: after.tables(),
+        before_bytes: before.table_bytes(),
+        after_bytes: after.table_bytes(),
         written_bytes: after.flushed_bytes + after.merged_bytes,
         elapsed_seconds: started.elapsed().as_secs_f64(),
     };
-    write_figures(args.format, &report)?;
+    write_figures(args.report.format, &report)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use plumbkv::Direction;
 
-use super::encoding::Encoding;
-use super::output::write_entry;
+use super::output::{LineArgs, write_entry};
 use super::progress::Progress;
 use super::store::Store;
 
@@ -26,33 +25,29 @@ Exit codes: 0 fine, 1 error, 64 usage.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
-    /// How keys and values are written.
-    #[arg(long, value_enum, default_value_t)]
-    encoding: Encoding,
+    #[command(flatten)]
+    lines: LineArgs,
     /// Keys that begin with this, as text; all without it.
     #[arg(long, value_name = "TEXT", default_value = "")]
     prefix: String,
-    /// Show no progress and no count.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let database = args.store.open()?;
     let total = args.prefix.is_empty().then_some(database.len());
-    let mut progress = Progress::begin("entries", total, args.quiet);
+    let mut progress = Progress::begin("entries", total, args.lines.quiet);
     let mut range = database.snapshot()?.prefix(args.prefix.as_bytes(), Direction::Forward);
     let mut out = BufWriter::new(io::stdout().lock());
     let mut count = 0u64;
     while let Some(entry) = range.next_entry().with_context(|| format!("after {count} entries"))? {
-        write_entry(&mut out, args.encoding, entry.key, entry.value, entry.expires_at_ms)?;
+        write_entry(&mut out, args.lines.encoding, entry.key, entry.value, entry.expires_at_ms)?;
         count += 1;
         progress.at(count);
     }
     out.flush()?;
     drop((range, progress));
     database.close().context("cannot close the store")?;
-    if !args.quiet {
+    if !args.lines.quiet {
         crate::log::line(format_args!("exported {count} entries"));
     }
     Ok(ExitCode::SUCCESS)

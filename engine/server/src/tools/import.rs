@@ -10,9 +10,9 @@ use plumbkv::{Batch, Clock as _, Database, MAX_KEY_BYTES, SystemClock};
 use serde::{Deserialize, Serialize};
 
 use super::encoding::Encoding;
-use super::output::{Format, write_figures};
+use super::output::{Format, LineArgs, write_figures};
 use super::progress::Progress;
-use super::store::Store;
+use super::store::{Store, WriteArgs};
 
 /// Read entries from standard input, as lines of JSON.
 #[derive(Debug, clap::Args)]
@@ -30,18 +30,16 @@ Exit codes: 0 fine, 1 error, 64 usage.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
-    /// How keys and values are written on lines that do not say it.
-    #[arg(long, value_enum, default_value_t)]
-    encoding: Encoding,
+    #[command(flatten)]
+    write: WriteArgs,
+    #[command(flatten)]
+    lines: LineArgs,
     /// Make the store where there is none.
     #[arg(long)]
     create: bool,
     /// Figures for people, or a JSON object.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Show no progress.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// One line.
@@ -72,10 +70,13 @@ const BATCH_BYTES: usize = 1 << 20;
 
 pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let database = if args.create { args.store.open_or_create() } else { args.store.open() }?;
+    if !args.create {
+        args.store.check_is_there()?;
+    }
+    let database = args.store.open_to_write(&args.write)?;
     let mut report = Report::default();
-    let mut progress = Progress::begin("entries", None, args.quiet);
-    let read = import(&database, io::stdin().lock(), args.encoding, &mut report, &mut progress);
+    let mut progress = Progress::begin("entries", None, args.lines.quiet);
+    let read = import(&database, io::stdin().lock(), args.lines.encoding, &mut report, &mut progress);
     drop(progress);
     let closed = database.close().context("cannot close the store");
     read.with_context(|| format!("the import ended after {} entries", report.imported))?;

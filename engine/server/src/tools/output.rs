@@ -18,6 +18,28 @@ pub(super) enum Format {
     Json,
 }
 
+/// How a tool that works for long tells of it.
+#[derive(Debug, clap::Args)]
+pub(super) struct ReportArgs {
+    /// Figures for people, or a JSON object.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+    /// Show no progress.
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+/// How a tool writes or reads entries as lines of JSON.
+#[derive(Debug, clap::Args)]
+pub(super) struct LineArgs {
+    /// How keys and values are written, but on lines that say it themselves.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) encoding: Encoding,
+    /// Show no progress and no count.
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
 /// A key, its value and its end, as a line of JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct Entry<'a> {

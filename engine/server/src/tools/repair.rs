@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use plumbkv::Database;
 use serde::Serialize;
 
-use super::output::{Format, write_figures};
+use super::output::{ReportArgs, write_figures};
 use super::progress::Progress;
 use super::store::{Store, damage};
 
@@ -28,12 +28,8 @@ Exit codes: 0 whole now, 1 error, 64 usage.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
-    /// Figures for people, or a JSON object.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Show no progress.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 /// What was done.
@@ -53,7 +49,7 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = args.store.directory();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let aside = directory.join(format!("damaged-{now}"));
-    let mut progress = Progress::begin("tables", None, args.quiet);
+    let mut progress = Progress::begin("tables", None, args.report.quiet);
     let laid = Database::repair(directory, &aside, |done, _| progress.at(done as u64))
         .context("cannot repair the store")?;
     drop(progress);
@@ -66,6 +62,6 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         versions_lost: laid.iter().filter_map(|file| file.versions).sum(),
         elapsed_seconds: started.elapsed().as_secs_f64(),
     };
-    write_figures(args.format, &report)?;
+    write_figures(args.report.format, &report)?;
     Ok(ExitCode::SUCCESS)
 }

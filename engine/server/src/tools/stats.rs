@@ -54,8 +54,8 @@ impl Figures {
         Self {
             directory: store.directory().display().to_string(),
             key_versions: stats.versions,
-            tables: stats.levels.iter().map(|level| level.tables).sum(),
-            table_bytes: stats.levels.iter().map(|level| level.bytes).sum(),
+            tables: stats.tables(),
+            table_bytes: stats.table_bytes(),
             levels: levels.collect(),
             debt_bytes: stats.debt_bytes,
             index_bytes: stats.index_bytes,

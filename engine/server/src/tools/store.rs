@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use plumbkv::{Database, Options, Profile, SyncMode};
+use plumbkv::{Compression, Database, Options, Profile, SyncMode};
 
 use crate::storage;
 
@@ -16,6 +16,14 @@ pub(super) struct Store {
     /// As the server's --profile: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB).
     #[arg(long, env = "PLUMBKV_PROFILE", default_value = "default", value_parser = storage::profile)]
     profile: Profile,
+}
+
+/// How a tool that writes much writes its tables.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct WriteArgs {
+    /// As the server's --compression: lz4 or none.
+    #[arg(long, env = "PLUMBKV_COMPRESSION", default_value = "lz4", value_parser = storage::compression)]
+    compression: Compression,
 }
 
 impl Store {
@@ -37,8 +45,16 @@ impl Store {
 
     /// Opens a store, or makes one.
     pub(super) fn open_or_create(&self) -> anyhow::Result<Database> {
+        self.open_to_write(&WriteArgs::default())
+    }
+
+    /// Opens a store whose tables are to be written in a way of their own, or makes one.
+    pub(super) fn open_to_write(&self, args: &WriteArgs) -> anyhow::Result<Database> {
         // What is written is synced once, when the store is closed.
-        let options = Options::durable(&self.directory).profile(self.profile).sync_mode(SyncMode::Never);
+        let options = Options::durable(&self.directory)
+            .profile(self.profile)
+            .sync_mode(SyncMode::Never)
+            .compression(args.compression);
         Database::open(options).context("cannot open the store")
     }
 

@@ -123,7 +123,12 @@ fn a_directory_in_use_is_one_clear_line() {
 
 #[test]
 fn settings_of_a_store_need_one() {
-    for arguments in [["--sync", "always"], ["--profile", "throughput"], ["--memory-budget", "64mib"]] {
+    for arguments in [
+        ["--sync", "always"],
+        ["--profile", "throughput"],
+        ["--compression", "none"],
+        ["--memory-budget", "64mib"],
+    ] {
         let (code, text) =
             refused(plumbkv(&[&["serve", "--listen", "127.0.0.1:0"], &arguments[..]].concat()));
         assert!(code == 64 && text.contains(arguments[0]) && text.contains("--data DIR"), "{code} {text}");

@@ -5,9 +5,11 @@
 // All of this is test code; clippy only exempts functions that carry `#[test]` themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod blocking;
 mod cap;
 mod cli;
 mod client;
+mod cold;
 mod commands;
 mod connections;
 mod differential;

@@ -233,3 +233,28 @@ fn a_tool_without_a_store_says_so_in_one_line() {
         assert!(help.contains("Example") && help.contains("Exit codes: "), "{help}");
     }
 }
+
+#[test]
+fn tables_are_as_small_as_was_asked_for_and_read_whoever_wrote_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = (0..2_000)
+        .map(|i| format!("{{\"key\":\"key:{i:05}\",\"value\":\"{}\"}}\n", "same ".repeat(40)))
+        .collect();
+    let mut bytes = Vec::new();
+    for compression in ["none", "lz4"] {
+        let data = folder.path().join(compression);
+        fine("import", &data, &["--create", "-q", "--compression", compression], lines.as_bytes());
+        let compacted =
+            fine("compact", &data, &["-q", "--compression", compression, "--format", "json"], b"");
+        let figures: serde_json::Value = serde_json::from_slice(&compacted).unwrap();
+        bytes.push(figures["after_bytes"].as_u64().unwrap());
+        // The default reads both.
+        assert_eq!(text("get", &data, &["key:01999"]), format!("{}\n", "same ".repeat(40)));
+        let server = Server::start(&["--data", data.to_str().unwrap(), "--compression", "none"]);
+        server.client().check("STRLEN key:00000", b":200\r\n");
+    }
+    assert!(bytes[0] > 400_000 && bytes[1] < bytes[0] / 5, "{bytes:?}");
+    let output = run("import", folder.path(), &["--compression", "zip"], b"");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(64) && said.contains("choose lz4 or none"), "{said}");
+}

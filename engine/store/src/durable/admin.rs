@@ -4,6 +4,7 @@ use super::Durable;
 use super::snapshot::Direction;
 use crate::error::Result;
 use crate::lsm::MergeProgress;
+use crate::nonblocking::NonBlocking;
 use std::ops::{ControlFlow, RangeBounds};
 use std::path::Path;
 
@@ -22,7 +23,8 @@ pub struct CompactProgress {
 
 impl Durable {
     pub(crate) fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
-        let _locks = self.locks.lock_all();
+        NonBlocking::refuse()?;
+        let _locks = self.locks.all_alone();
         let mut found = self.snapshot().range(range, Direction::Forward);
         let (mut deleted, mut is_over) = (0, false);
         while !is_over {
@@ -46,34 +48,41 @@ impl Durable {
     }
 
     pub(crate) fn clear(&self) -> Result<()> {
-        let _locks = self.locks.lock_all();
+        NonBlocking::refuse()?;
+        let _locks = self.locks.all_alone();
         self.tree.clear()
     }
 
     pub(crate) fn sync(&self) -> Result<()> {
+        NonBlocking::refuse()?;
         self.tree.sync()
     }
 
     pub(crate) fn flush(&self) -> Result<()> {
+        NonBlocking::refuse()?;
         self.tree.flush()
     }
 
     pub(crate) fn settle(&self) -> Result<()> {
+        NonBlocking::refuse()?;
         self.tree.flush()?;
         self.tree.settle()
     }
 
     pub(crate) fn compact(&self, mut go_on: impl FnMut(CompactProgress) -> ControlFlow<()>) -> Result<bool> {
+        NonBlocking::refuse()?;
         self.tree.merge_all(|MergeProgress { written, left }| {
             go_on(CompactProgress { written_bytes: written, left_bytes: left })
         })
     }
 
     pub(crate) fn checkpoint(&self, directory: &Path) -> Result<()> {
+        NonBlocking::refuse()?;
         self.tree.checkpoint(directory)
     }
 
     pub(crate) fn verify(&self, progress: impl FnMut(u64)) -> Result<u64> {
+        NonBlocking::refuse()?;
         self.tree.verify(progress)
     }
 

@@ -1,17 +1,36 @@
 //! How is a value changed that depends on what is there? Under the lock of its key: nobody else writes the key between the look and the write.
 
 use super::Durable;
+use super::keys::{Alone, Shared};
 use crate::bytes::{check_key, check_value_len};
 use crate::error::{Error, Result};
 use crate::lsm::Batch;
 use crate::memory::{Condition, ExpireCondition, Expiry, SetOptions, SetOutcome, Value};
+use crate::nonblocking::NonBlocking;
 
 impl Durable {
+    /// The right to change a key by what is there.
+    fn change(&self, key: &[u8]) -> Result<Alone<'_>> {
+        self.may_sync()?;
+        self.locks.alone(key)
+    }
+
+    /// The right to overwrite a key.
+    fn overwrite(&self, key: &[u8]) -> Result<Shared<'_>> {
+        self.may_sync()?;
+        self.locks.shared(key)
+    }
+
+    /// An error where a write would be synced and the thread does not wait for that: before it looks at anything.
+    pub(super) fn may_sync(&self) -> Result<()> {
+        if self.syncs_always { NonBlocking::refuse() } else { Ok(()) }
+    }
+
     pub(crate) fn set(&self, key: &[u8], value: &[u8]) -> Result<()> {
         check_key(key)?;
         check_value_len(value.len())?;
         self.check_entry(key.len(), value.len())?;
-        let _lock = self.locks.lock(key);
+        let _lock = self.overwrite(key)?;
         self.write_batch(|batch| batch.set(key, value))
     }
 
@@ -19,10 +38,11 @@ impl Durable {
         check_key(key)?;
         check_value_len(value.len())?;
         self.check_entry(key.len(), value.len())?;
-        let _lock = self.locks.lock(key);
         let is_blind = options.condition == Condition::Always
             && options.expiry != Expiry::Keep
             && !options.want_previous;
+        let (_shared, _alone) =
+            if is_blind { (Some(self.overwrite(key)?), None) } else { (None, Some(self.change(key)?)) };
         let (is_there, until_ms, previous) = match (is_blind, options.want_previous) {
             (true, _) => (false, None, None),
             (false, false) => {
@@ -65,7 +85,7 @@ impl Durable {
         value: Option<&[u8]>,
     ) -> Result<bool> {
         check_key(key)?;
-        let _lock = self.locks.lock(key);
+        let _lock = self.change(key)?;
         let found = self.look_up(key)?;
         if found.as_ref().map(|(value, _)| &value[..]) != expected {
             return Ok(false);
@@ -86,12 +106,13 @@ impl Durable {
             check_value_len(value.len())?;
             self.check_entry(key.len(), value.len())?;
         }
-        let _locks = self.locks.lock_several(pairs.iter().map(|(key, _)| *key));
+        self.may_sync()?;
+        let _locks = self.locks.several_shared(pairs.iter().map(|(key, _)| *key))?;
         self.write_batch(|batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
     }
 
     pub(crate) fn take(&self, key: &[u8]) -> Result<Option<Value>> {
-        let _lock = self.locks.lock(key);
+        let _lock = self.change(key)?;
         let found = self.read(key, <[u8]>::to_vec)?;
         if found.is_some() {
             self.write_batch(|batch| batch.delete(key))?;
@@ -100,7 +121,7 @@ impl Durable {
     }
 
     pub(crate) fn delete(&self, key: &[u8]) -> Result<bool> {
-        let _lock = self.locks.lock(key);
+        let _lock = self.change(key)?;
         let is_there = self.look_up_end(key)?.is_some();
         if is_there {
             self.write_batch(|batch| batch.delete(key))?;
@@ -109,7 +130,8 @@ impl Durable {
     }
 
     pub(crate) fn delete_many(&self, keys: &[&[u8]]) -> Result<usize> {
-        let _locks = self.locks.lock_several(keys.iter().copied());
+        self.may_sync()?;
+        let _locks = self.locks.several_alone(keys.iter().copied())?;
         let mut named = keys.to_vec();
         named.sort_unstable();
         named.dedup();
@@ -126,7 +148,7 @@ impl Durable {
     pub(crate) fn append(&self, key: &[u8], suffix: &[u8]) -> Result<usize> {
         check_key(key)?;
         check_value_len(suffix.len())?;
-        let _lock = self.locks.lock(key);
+        let _lock = self.change(key)?;
         let (mut value, until_ms) = self.look_up(key)?.unwrap_or_default();
         check_value_len(value.len() + suffix.len())?;
         value.extend_from_slice(suffix);
@@ -136,7 +158,7 @@ impl Durable {
 
     pub(crate) fn increment(&self, key: &[u8], delta: i64) -> Result<i64> {
         check_key(key)?;
-        let _lock = self.locks.lock(key);
+        let _lock = self.change(key)?;
         let (value, until_ms) = self.look_up(key)?.unwrap_or_else(|| (b"0".to_vec(), None));
         let sum = crate::bytes::parse_integer(&value)
             .ok_or(Error::NotAnInteger)?
@@ -147,7 +169,7 @@ impl Durable {
     }
 
     pub(crate) fn expire_at(&self, key: &[u8], unix_ms: u64, condition: ExpireCondition) -> Result<bool> {
-        let _lock = self.locks.lock(key);
+        let _lock = self.change(key)?;
         let Some((value, current)) = self.look_up(key)? else { return Ok(false) };
         if !condition.holds(current, unix_ms) {
             return Ok(false);
@@ -161,14 +183,14 @@ impl Durable {
     }
 
     pub(crate) fn persist(&self, key: &[u8]) -> Result<bool> {
-        let _lock = self.locks.lock(key);
+        let _lock = self.change(key)?;
         let Some((value, Some(_))) = self.look_up(key)? else { return Ok(false) };
         self.put(key, &value, None)?;
         Ok(true)
     }
 
     pub(crate) fn get_and_expire(&self, key: &[u8], expiry: Expiry) -> Result<Option<Value>> {
-        let _lock = self.locks.lock(key);
+        let _lock = self.change(key)?;
         let Some((value, until_ms)) = self.counted(self.look_up(key)?)? else { return Ok(None) };
         match expiry {
             Expiry::Keep => {}
@@ -184,7 +206,8 @@ impl Durable {
 
     pub(crate) fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
         check_key(to)?;
-        let _locks = self.locks.lock_several([from, to].into_iter());
+        self.may_sync()?;
+        let _locks = self.locks.several_alone([from, to].into_iter())?;
         let Some((value, until_ms)) = self.look_up(from)? else { return Ok(false) };
         if from != to {
             self.check_entry(to.len(), value.len())?;

@@ -4,6 +4,7 @@ use super::Durable;
 use crate::bytes::{check_key, check_value_len};
 use crate::error::Result;
 use crate::lsm::Ingest as TreeIngest;
+use crate::nonblocking::NonBlocking;
 
 /// Sorted pairs on their way into a database, of which nobody sees anything before [`finish`](Self::finish): see [`Database::ingest`](crate::Database::ingest). For sources that can fail,
 /// and for values that end. Dropped before it is finished, it leaves nothing.
@@ -69,9 +70,10 @@ impl Ingest<'_> {
     /// # Errors
     /// [`Io`](crate::Error::Io); [`Database::storage_stats`](crate::Database::storage_stats) tells whether the database takes writes after it. The error of a pair, if there was one.
     pub fn finish(mut self) -> Result<u64> {
+        NonBlocking::refuse()?;
         self.tree.prepare()?;
         // Whoever has looked at a key and is about to write it has done so, or looks again.
-        let _locks = self.durable.locks.lock_all();
+        let _locks = self.durable.locks.all_alone();
         self.tree.install()
     }
 }

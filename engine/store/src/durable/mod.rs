@@ -14,7 +14,7 @@ mod write;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::lsm::{Batch as TreeBatch, Disk, Tree, Vfs};
+use crate::lsm::{Batch as TreeBatch, Tree, Vfs, disk};
 use keys::Locks;
 use parking_lot::Mutex;
 use scan::Positions;
@@ -40,6 +40,8 @@ pub(crate) struct Durable {
     /// The longest entry.
     entry_limit: u64,
     budget: u64,
+    /// A write is synced before it is acknowledged.
+    syncs_always: bool,
     hits: AtomicU64,
     misses: AtomicU64,
     positions: Mutex<Positions>,
@@ -54,7 +56,7 @@ const KEPT: usize = 1 << 20;
 
 impl Durable {
     pub(crate) fn open(path: &Path, options: &DurableOptions, clock: Arc<dyn Clock>) -> Result<Self> {
-        Self::open_on(Arc::new(Disk), path, options, clock)
+        Self::open_on(disk(), path, options, clock)
     }
 
     fn open_on(
@@ -71,6 +73,7 @@ impl Durable {
             locks: Locks::new(),
             entry_limit: budget / 4,
             budget,
+            syncs_always: options.sync == SyncMode::Always,
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             positions: Mutex::default(),

@@ -57,6 +57,18 @@ pub enum Profile {
     Throughput,
 }
 
+impl Profile {
+    /// The memory budget in bytes, where none is set.
+    #[must_use]
+    pub fn memory_budget(self) -> u64 {
+        match self {
+            Self::Default => 256 << 20,
+            Self::LowMemory => 16 << 20,
+            Self::Throughput => 1 << 30,
+        }
+    }
+}
+
 /// How blocks of tables are made smaller.
 ///
 /// ```
@@ -110,11 +122,7 @@ impl DurableOptions {
     }
 
     pub(super) fn budget(&self) -> u64 {
-        self.budget.unwrap_or(match self.profile {
-            Profile::Default => 256 << 20,
-            Profile::LowMemory => 16 << 20,
-            Profile::Throughput => 1 << 30,
-        })
+        self.budget.unwrap_or(self.profile.memory_budget())
     }
 
     pub(super) fn tree_options(&self) -> Result<TreeOptions> {

@@ -61,6 +61,7 @@ impl Durable {
     ) -> Result<R> {
         let snapshot = self.tree.snapshot();
         let mut failure = None;
+        let mut hits = 0;
         let mut pieces = keys.chunks(TOGETHER);
         let mut piece = Vec::new().into_iter();
         let mut values = std::iter::from_fn(|| {
@@ -76,11 +77,15 @@ impl Durable {
                     found.map_err(|error| failure = Some(error)).ok()?
                 }
             };
-            self.count(usize::from(found.is_some()), 1);
+            hits += usize::from(found.is_some());
             Some(found.map(|bytes| Fetched::Value(Value::copied(bytes))))
         });
         let done = f(&mut values);
-        failure.map_or(Ok(done), Err)
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        self.count(hits, keys.len());
+        Ok(done)
     }
 
     pub(crate) fn count_many(&self, keys: &[&[u8]]) -> Result<usize> {
@@ -90,6 +95,7 @@ impl Durable {
         Ok(count)
     }
 
+    /// Counts what many keys have found, once all of them are read: a call that would have to wait is made again.
     fn count(&self, hits: usize, keys: usize) {
         self.hits.fetch_add(hits as u64, Ordering::Relaxed);
         self.misses.fetch_add((keys - hits) as u64, Ordering::Relaxed);

@@ -84,6 +84,18 @@ pub struct StorageStats {
 }
 
 impl StorageStats {
+    /// Tables of all levels.
+    #[must_use]
+    pub fn tables(&self) -> usize {
+        self.levels.iter().map(|level| level.tables).sum()
+    }
+
+    /// Bytes of their files.
+    #[must_use]
+    pub fn table_bytes(&self) -> u64 {
+        self.levels.iter().map(|level| level.bytes).sum()
+    }
+
     /// Bytes written to tables for each byte that was logged; 0 where nothing was.
     ///
     /// ```

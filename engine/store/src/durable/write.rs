@@ -129,7 +129,8 @@ impl Durable {
             check_value_len(value)?;
             self.check_entry(key.len(), value)?;
         }
-        let _locks = self.locks.lock_several(batch.tree.pairs().map(|(key, _)| key));
+        self.may_sync()?;
+        let _locks = self.locks.several_shared(batch.tree.pairs().map(|(key, _)| key))?;
         self.tree.write(&batch.tree)
     }
 }

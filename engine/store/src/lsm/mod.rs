@@ -25,4 +25,6 @@ pub(crate) use compaction::Targets;
 pub(crate) use iter::{Live, Visible};
 pub(crate) use table::{Compression, Shape, hash};
 pub(crate) use tree::{Batch, Ingest, MergeProgress, SyncMode, Tree, TreeOptions, TreeSnapshot, repair};
-pub(crate) use vfs::{Disk, Vfs};
+#[cfg(debug_assertions)]
+pub use vfs::slow_disk;
+pub(crate) use vfs::{Disk, Vfs, disk};

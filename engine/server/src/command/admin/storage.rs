@@ -10,8 +10,8 @@ pub(super) fn section(shared: &Shared, text: &mut String) {
         field!(text, "storage_mode", "memory");
         return;
     };
-    let tables: usize = stats.levels.iter().map(|level| level.tables).sum();
-    let table_bytes: u64 = stats.levels.iter().map(|level| level.bytes).sum();
+    let tables = stats.tables();
+    let table_bytes = stats.table_bytes();
     let looked_up = stats.cache_hits + stats.cache_misses;
     let hit_ratio = stats.cache_hits as f64 / looked_up.max(1) as f64;
     field!(text, "storage_mode", "durable");
@@ -41,6 +41,9 @@ pub(super) fn section(shared: &Shared, text: &mut String) {
     field!(text, "storage_flushed_bytes", stats.flushed_bytes);
     field!(text, "storage_merged_bytes", stats.merged_bytes);
     field!(text, "storage_write_amplification", format_args!("{:.2}", stats.write_amplification()));
+    let (begun, waiting) = shared.workers.as_ref().map_or((0, 0), |workers| workers.figures());
+    field!(text, "storage_requests_handed_over", begun);
+    field!(text, "storage_requests_waiting", waiting);
     field!(text, "storage_stalls", stats.stalls);
     field!(text, "storage_stalled_usec", stats.stalled.as_micros());
 }

@@ -4,6 +4,7 @@
 //! Small replies of a turn are sent together after the last of its requests: the first send wakes a sleeping client,
 //! and the following ones find it awake. Sent one by one between the requests, each of them would pay for a wake-up.
 
+mod errand;
 mod together;
 
 use std::io;
@@ -39,6 +40,7 @@ use crate::listener::Listener;
 use crate::replies::Mark;
 use crate::session::Session;
 use crate::shared::Shared;
+use errand::is_gone;
 
 /// Event numbers: connections count from 0, listeners from here, the bell for arrivals and the stop signal last.
 const LISTENERS: u64 = 1 << 32;
@@ -54,9 +56,6 @@ const MOST_CONNECTIONS: usize = 64;
 
 /// Connections accepted in one go, so that a storm of them leaves the served ones their turn.
 const ACCEPTS: usize = 64;
-
-/// Receives per connection when draining: enough for any socket buffer, and an end for a client that never stops.
-const DRAIN_RECEIVES: usize = 4096;
 
 /// Shorter waits would not be one.
 const LEAST_WAIT: Duration = Duration::from_micros(1);
@@ -90,6 +89,7 @@ pub(crate) struct Epoll {
     ready: Vec<usize>,
     /// Accepting stopped for want of file descriptors, until the next tick.
     accept_paused: bool,
+    draining: bool,
     ticks: u32,
 }
 
@@ -131,6 +131,7 @@ impl Epoll {
             turn: Turn::new(),
             ready: Vec::new(),
             accept_paused: false,
+            draining: false,
             ticks: 0,
         })
     }
@@ -251,6 +252,10 @@ impl Epoll {
             return self.forget(shared, index);
         }
         peer.connection.report(shared);
+        if peer.connection.has_errand() {
+            self.hand_over(shared, index);
+        }
+        let Some(peer) = self.peers.get(index) else { return };
         if let Err(error) = peer.watch(shared, &self.poll, index) {
             tracing::warn!("cannot watch a connection: {error}");
             return self.forget(shared, index);
@@ -320,21 +325,11 @@ impl Epoll {
 
     /// Stops accepting, executes what clients have sent so far, and lets no further request in.
     fn begin_drain(&mut self, shared: &Shared) {
+        self.draining = true;
         // Dropping a listener closes it, and unlinks a Unix socket's file.
         self.listeners.clear();
         for index in 0..self.peers.slots.len() {
-            for _ in 0..DRAIN_RECEIVES {
-                let received = self.serve(shared, index);
-                self.deliver(shared);
-                if !received {
-                    break;
-                }
-            }
-            if let Some(peer) = self.peers.get(index) {
-                peer.connection.finish(&mut self.turn.pool);
-                self.serve(shared, index);
-                self.deliver(shared);
-            }
+            self.drain(shared, index);
         }
     }
 
@@ -416,8 +411,14 @@ impl Reactor for Epoll {
                         for arrival in self.placement.arrivals(self.own) {
                             self.admit(shared, arrival);
                         }
+                        if let Some(workers) = &shared.workers {
+                            for done in workers.done(self.own) {
+                                self.done(shared, done);
+                            }
+                        }
                     }
                     number if number >= LISTENERS => self.accept(shared, (number - LISTENERS) as usize),
+                    number if is_gone(event.flags) => self.gone(number as usize, &mut slots),
                     number => slots.push(number as usize),
                 }
                 if slots.len() == PREFETCHED_KEYS {

@@ -60,7 +60,10 @@ impl Uring {
             peer.ending |= !kept;
             replies.go_back(start);
         }
-        peer.connection.finish(&mut self.turn.pool);
+        // Where a worker has a request of its, it goes when that is done.
+        if !peer.connection.has_errand() {
+            peer.connection.finish(&mut self.turn.pool);
+        }
         self.settle(shared, slot)
     }
 }

@@ -13,6 +13,7 @@
 mod ahead;
 mod delivery;
 mod draining;
+mod errand;
 mod of;
 mod peer;
 mod ring;
@@ -204,6 +205,11 @@ impl Uring {
         for arrival in self.placement.arrivals(self.own) {
             self.serve(shared, arrival)?;
         }
+        if let Some(workers) = &shared.workers {
+            for done in workers.done(self.own) {
+                self.done(shared, done)?;
+            }
+        }
         self.arm_bell()
     }
 
@@ -311,6 +317,10 @@ impl Uring {
             return self.end(shared, slot);
         }
         peer.connection.report(shared);
+        if peer.connection.has_errand() {
+            self.hand_over(shared, slot);
+        }
+        let Some(peer) = self.peers.get(slot) else { return Ok(()) };
         if peer.connection.is_waiting() {
             if !peer.awaits_room {
                 peer.awaits_room = true;
@@ -325,7 +335,11 @@ impl Uring {
         match (peer.receive, peer.connection.wants_input(shared) && !draining) {
             (Receive::Idle, true) => self.arm_receive(slot),
             (Receive::Armed, false) => self.end_receive(slot),
-            (Receive::Idle, false) if draining && !peer.connection.is_closing() => self.drain(shared, slot),
+            (Receive::Idle, false)
+                if draining && !peer.connection.is_closing() && !peer.connection.has_errand() =>
+            {
+                self.drain(shared, slot)
+            }
             _ => Ok(()),
         }
     }

@@ -4,7 +4,7 @@
 //! another that is not asked for either, costs more than a read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A block of a file, by the number of either.
 pub(crate) type BlockKey = (u64, u32);
@@ -17,6 +17,8 @@ pub(crate) struct BlockCache {
     blocks: quick_cache::sync::Cache<BlockKey, Arc<[u8]>, Weighter>,
     /// Which blocks were missed lately: of each that falls in a place the last one, by a part of its hash.
     missed: Box<[AtomicU32]>,
+    /// Misses of readers who could not wait: they or others look again.
+    given_up: AtomicU64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +37,7 @@ impl BlockCache {
         Self {
             blocks: quick_cache::sync::Cache::with_weighter(blocks, bytes, Weighter),
             missed: (0..blocks.next_power_of_two()).map(|_| AtomicU32::new(0)).collect(),
+            given_up: AtomicU64::new(0),
         }
     }
 
@@ -68,8 +71,13 @@ impl BlockCache {
         self.blocks.hits()
     }
 
+    /// A miss that was not followed by a read, and will be by another look.
+    pub(crate) fn asked_again(&self) {
+        self.given_up.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn misses(&self) -> u64 {
-        self.blocks.misses()
+        self.blocks.misses().saturating_sub(self.given_up.load(Ordering::Relaxed))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::lsm::record::Stamp;
 use crate::lsm::vfs::{ReadFile, Vfs, read_exact_at};
 use std::cell::RefCell;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -144,9 +145,9 @@ impl Table {
         if let Some(block) = cache.get(key) {
             return Block::new(&block).and_then(f).map_err(damaged);
         }
-        let is_wanted = cache.wants(key);
         self.read(number, |raw| {
-            if is_wanted {
+            // Not before it is read: one that would have to be waited for is asked for again.
+            if cache.wants(key) {
                 cache.insert(key, Arc::from(raw));
             }
             Block::new(raw).and_then(f).map_err(damaged)
@@ -166,7 +167,7 @@ impl Table {
     fn read_into<R>(&self, begin: u64, end: u64, space: &mut Space, f: impl FnOnce(&[u8]) -> R) -> Result<R> {
         space.framed.resize((end - begin) as usize, 0);
         let done = read_exact_at(&*self.file, &mut space.framed, begin)
-            .map_err(|error| Error::io(&self.path, "read", &error))
+            .map_err(|error| self.read_failed(&error))
             .and_then(|()| {
                 frame::open(&space.framed, self.number, &mut space.raw)
                     .map_err(|reason| Error::corrupt(&self.path, begin, reason))
@@ -191,13 +192,28 @@ impl Table {
     /// Reads the bytes from one place of the file to another, blocks as they lie there.
     pub(super) fn read_framed(&self, begin: u64, end: u64, framed: &mut Vec<u8>) -> Result<()> {
         framed.resize((end - begin) as usize, 0);
-        read_exact_at(&*self.file, framed, begin).map_err(|error| Error::io(&self.path, "read", &error))
+        read_exact_at(&*self.file, framed, begin).map_err(|error| self.read_failed(&error))
+    }
+
+    fn read_failed(&self, error: &std::io::Error) -> Error {
+        match error.kind() {
+            ErrorKind::WouldBlock => self.would_block(),
+            _ => Error::io(&self.path, "read", error),
+        }
     }
 
     /// Takes a block that was read out of its frame.
     pub(super) fn unframe(&self, framed: &[u8], begin: u64, raw: &mut Vec<u8>) -> Result<()> {
         let opened = frame::open_into(framed, self.number, raw);
         opened.map_err(|reason| Error::corrupt(&self.path, begin, reason))
+    }
+
+    #[cold]
+    fn would_block(&self) -> Error {
+        if let Some(cache) = &self.cache {
+            cache.asked_again();
+        }
+        Error::WouldBlock
     }
 
     pub(super) fn damaged(&self, block: usize, reason: &'static str) -> Error {

@@ -11,6 +11,7 @@ use crate::lsm::memtable::{Inserter, Memtable};
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::sync::{MutexGuard, point};
 use crate::lsm::wal::{LogWriter, writes};
+use crate::nonblocking::NonBlocking;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -33,10 +34,20 @@ pub(crate) struct Queue {
     payloads: Vec<u8>,
     /// Of each batch its end in `payloads` and its writes.
     batches: Vec<(usize, u64)>,
-    is_led: bool,
+    pub(super) is_led: bool,
+    /// By somebody who waits for nothing, and how many wait for him who do not either.
+    pub(super) is_led_briefly: bool,
+    pub(super) brief_waiters: usize,
     /// Groups that were begun: who waits in one sleeps until that many are done.
     begun: u64,
     done: u64,
+}
+
+impl Queue {
+    /// Whether there are batches that wait.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.batches.is_empty()
+    }
 }
 
 /// Bytes that a batch takes in a memtable at most.
@@ -58,6 +69,9 @@ impl Inner {
     pub(crate) fn write(&self, payload: &[u8], count: u64) -> Result<()> {
         if count == 0 {
             return Ok(());
+        }
+        if NonBlocking::is_on() {
+            return self.write_now(payload, count);
         }
         self.hold_back(payload.len());
         let mut queue = self.queue.lock();
@@ -138,7 +152,7 @@ impl Inner {
     }
 
     /// Commits batches that fit into the memtable.
-    fn commit_group(&self, commit: &mut Commit, group: &[(&[u8], u64)]) -> Result<()> {
+    pub(super) fn commit_group(&self, commit: &mut Commit, group: &[(&[u8], u64)]) -> Result<()> {
         let mut next = commit.next;
         let mut bytes = 0;
         for (payload, count) in group {

@@ -19,6 +19,7 @@ mod many_test;
 mod merge;
 #[cfg(test)]
 mod merge_test;
+mod now;
 mod open;
 mod options;
 mod pace;

@@ -1,8 +1,9 @@
 //! The file system of the machine.
 
 use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -108,6 +109,24 @@ impl ReadFile for Read {
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn read_at_now(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let rest = &mut [IoSliceMut::new(&mut buffer[filled..])];
+            match preadv2(&self.0, rest, offset + filled as u64, ReadWriteFlags::NOWAIT) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(Errno::INTR) => {}
+                // Some of it is not in the page cache, or this file system cannot tell.
+                Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(filled)

@@ -9,7 +9,10 @@ mod disk;
 mod sim;
 #[cfg(test)]
 mod sim_test;
+#[cfg(debug_assertions)]
+mod slow;
 
+use crate::nonblocking::NonBlocking;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +20,16 @@ use std::sync::Arc;
 pub(crate) use disk::Disk;
 #[cfg(test)]
 pub(crate) use sim::{Fault, SimDisk, Survival};
+#[cfg(debug_assertions)]
+pub use slow::slow_disk;
+
+/// The file system of the machine.
+pub(crate) fn disk() -> Arc<dyn Vfs> {
+    #[cfg(debug_assertions)]
+    return slow::disk();
+    #[cfg(not(debug_assertions))]
+    return Arc::new(Disk);
+}
 
 /// A file system. Paths are used as they are given.
 pub(crate) trait Vfs: Send + Sync + 'static {
@@ -76,6 +89,11 @@ pub(crate) trait ReadFile: Send + Sync {
     /// Fills the buffer from an offset as far as the file goes, and says how far that is.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
+    /// As [`read_at`](Self::read_at), but where that would have to wait for the device, [`io::ErrorKind::WouldBlock`].
+    fn read_at_now(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.read_at(buffer, offset)
+    }
+
     /// Bytes.
     fn len(&self) -> io::Result<u64>;
 }
@@ -107,9 +125,11 @@ pub(crate) fn write_all_at(file: &mut dyn WriteFile, mut bytes: &[u8], mut offse
     Ok(())
 }
 
-/// Fills the whole buffer; [`io::ErrorKind::UnexpectedEof`] where the file ends before.
+/// Fills the whole buffer; [`io::ErrorKind::UnexpectedEof`] where the file ends before, and [`io::ErrorKind::WouldBlock`] where the thread would have to wait and does not.
 pub(crate) fn read_exact_at(file: &dyn ReadFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-    if file.read_at(buffer, offset)? < buffer.len() {
+    let filled =
+        if NonBlocking::is_on() { file.read_at_now(buffer, offset)? } else { file.read_at(buffer, offset)? };
+    if filled < buffer.len() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     Ok(())
