@@ -52,7 +52,7 @@ bench: setup build drivers components ## Measure here (quick profile) and build 
 	@echo "Database: results/local.sqlite    records: results/local/"
 	@echo "Pages: run 'make serve', then open $(SITE_URL)/benchmarks/local/"
 
-components: ## Run the criterion benchmarks of all parts, beside like parts of other libraries, into target/criterion (10 minutes)
+components: ## Run the criterion benchmarks of all parts, beside like parts of other libraries, into target/criterion (15 minutes)
 	@rm -rf $(TARGET_DIR)/criterion
 	@CRITERION_HOME=$(abspath $(TARGET_DIR))/criterion $(STATIC_BENCH) -p plumbkv-components -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
 

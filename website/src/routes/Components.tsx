@@ -34,7 +34,8 @@ export default function Components({run, place}: {run: Run; place: Place}): Reac
       <p className="fine">
         Large: criterion’s slope (mean where it has none). Small: criterion’s 95 % interval over the samples of one process. A ratio is our time to that of the
         library, measured in the same process on the same inputs; below 1 ours takes less. Its small figures put the ends of both intervals against each other, so they
-        are wider than 95 %. Allocations are calls of the allocator, counted over 10,000 operations. The number behind a part is how many entries it had to do with.
+        are wider than 95 %. Where there are allocations, calls of the allocator counted over
+        10,000 operations, the time is CPU time of the one thread that does the work. The number behind a part is how many entries it had to do with.
       </p>
       <h2 id="environment">Environment</h2>
       <Environment run={run} />

@@ -92,7 +92,8 @@ pub(crate) fn table(c: &mut Criterion, home: &Path) {
         let tree = rival::tree(&folder.path().join(format!("{size}-{}", rival::NAME)), &sorted, 1 << 30);
         let version = tree.current_version();
         let tables: Vec<_> = version.iter_tables().collect();
-        let [table] = tables[..] else { panic!("{} tables instead of one", tables.len()) };
+        assert_eq!(tables.len(), 1, "all of it in one table, as ours is");
+        let table = tables[0];
         let get = |key: &[u8; 16]| table.get(key, u64::MAX, Builder::get_hash(key)).expect("read");
         sorted.iter().for_each(|key| assert!(get(key).is_some()));
         part.theirs(rival::NAME, |at| {

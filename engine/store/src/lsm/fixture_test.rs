@@ -26,8 +26,11 @@ fn folder(of: &str) -> (PathBuf, bool) {
     (path, renew)
 }
 
+/// Kind, key, value.
+type OwnedWrite = (Kind, Vec<u8>, Vec<u8>);
+
 /// Batches with their first sequence numbers: writes of every kind, an empty key and value, one of more than a block.
-fn batches() -> Vec<(u64, Vec<(Kind, Vec<u8>, Vec<u8>)>)> {
+fn batches() -> Vec<(u64, Vec<OwnedWrite>)> {
     let until = [1_800_000_000_000_u64.to_le_bytes().to_vec(), b"for a while".to_vec()].concat();
     vec![
         (1, vec![(Kind::Set, b"apple".to_vec(), b"red".to_vec()), (Kind::Set, b"".to_vec(), b"".to_vec())]),
