@@ -35,7 +35,7 @@ fn walk(
     tables: &mut Tables<impl FnMut() -> u64>,
     mut go_on: impl FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    let mut merge = Merge::new(runs);
+    let mut merge = Merge::new(runs, output.common);
     let mut below = Below { version: output.version, places: [0; LEVELS] };
     let mut key: Option<Vec<u8>> = None;
     let mut read = 0;

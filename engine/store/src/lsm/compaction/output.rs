@@ -18,6 +18,8 @@ pub(crate) struct Output<'a> {
     /// The level they are for, and the tables that there are, for deletions.
     pub(crate) level: usize,
     pub(crate) version: &'a Version,
+    /// What most of the keys begin with.
+    pub(crate) common: &'a [u8],
     pub(crate) now_ms: u64,
     /// Only keys above this one are written, and up to that one.
     pub(crate) after: Option<&'a [u8]>,

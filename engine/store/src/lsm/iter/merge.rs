@@ -1,10 +1,13 @@
 //! How do many runs become one? The run whose version comes next is on top of a heap; when it has moved on, it sinks to where it belongs.
 //!
+//! Beside each run stand eight bytes of its key, those behind what most keys begin with, so the heap looks at keys only where these are equal.
+//!
 //! Walking in one direction, all runs stand at or beyond the place. To turn round each of them has to be sought again.
 
 use super::run::Run;
 use crate::error::Result;
-use crate::lsm::record::{Record, Stamp, is_before};
+use crate::lsm::record::{Record, Stamp, is_before, prefix};
+use std::cmp::Ordering;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
@@ -16,13 +19,19 @@ enum Direction {
 pub(crate) struct Merge {
     /// The first `live` of them stand somewhere and are a heap; the others have ended.
     runs: Vec<Run>,
+    /// Of each run that stands somewhere the prefix of its key.
+    prefixes: Vec<u64>,
+    /// What most keys begin with.
+    common: Vec<u8>,
     live: usize,
     direction: Direction,
 }
 
 impl Merge {
-    pub(crate) fn new(runs: Vec<Run>) -> Self {
-        Self { runs, live: 0, direction: Direction::Forward }
+    /// Of these runs, most of whose keys are expected to begin so.
+    pub(crate) fn new(runs: Vec<Run>, common: &[u8]) -> Self {
+        let prefixes = vec![0; runs.len()];
+        Self { runs, prefixes, common: common.to_vec(), live: 0, direction: Direction::Forward }
     }
 
     #[inline]
@@ -76,7 +85,8 @@ impl Merge {
         self.live = 0;
         self.runs.iter_mut().try_for_each(&mut go)?;
         for at in 0..self.runs.len() {
-            if self.runs[at].record().is_some() {
+            if let Some(record) = self.runs[at].record() {
+                self.prefixes[self.live] = prefix(record.key, &self.common);
                 self.runs.swap(at, self.live);
                 self.live += 1;
             }
@@ -97,9 +107,13 @@ impl Merge {
             self.live = 0;
             return Err(error);
         }
-        if self.runs[0].record().is_none() {
-            self.live -= 1;
-            self.runs.swap(0, self.live);
+        match self.runs[0].record() {
+            Some(record) => self.prefixes[0] = prefix(record.key, &self.common),
+            None => {
+                self.live -= 1;
+                self.runs.swap(0, self.live);
+                self.prefixes.swap(0, self.live);
+            }
         }
         self.sink(0);
         Ok(())
@@ -118,12 +132,20 @@ impl Merge {
                 return;
             }
             self.runs.swap(at, first);
+            self.prefixes.swap(at, first);
             at = first;
         }
     }
 
     #[inline]
     fn comes_before(&self, one: usize, other: usize) -> bool {
+        match self.prefixes[one].cmp(&self.prefixes[other]) {
+            Ordering::Equal => self.key_comes_before(one, other),
+            order => (order == Ordering::Less) == (self.direction == Direction::Forward),
+        }
+    }
+
+    fn key_comes_before(&self, one: usize, other: usize) -> bool {
         let (Some(one), Some(other)) = (self.runs[one].record(), self.runs[other].record()) else {
             return false;
         };

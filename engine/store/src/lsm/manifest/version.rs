@@ -26,6 +26,8 @@ pub(crate) struct Version {
     common: Vec<u8>,
     /// Of each table of a sorted level eight bytes of its last key, after those: a search looks at no table until it has found its own.
     ends: [Vec<u64>; LEVELS],
+    /// Of each table of level 0 the same of its first and last key.
+    ranges0: Vec<(u64, u64)>,
 }
 
 impl Version {
@@ -65,19 +67,29 @@ impl Version {
 
     fn note_ends(&mut self) {
         self.common = self.shared_by_all().to_vec();
+        let of = |key: &[u8]| prefix(key, &self.common);
+        let ranges = self.levels[0].iter();
+        self.ranges0 = ranges.map(|table| (of(&table.facts.first_key), of(&table.facts.last_key))).collect();
         for (ends, tables) in self.ends.iter_mut().zip(&self.levels) {
             *ends = tables.iter().map(|table| prefix(&table.facts.last_key, &self.common)).collect();
         }
     }
 
+    /// The tables that may hold a key by their range, in the order in which they count.
+    #[inline]
+    pub(crate) fn tables_of<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a TableHandle> {
+        let wanted = prefix(key, &self.common);
+        let flushed = self.levels[0].iter().zip(&self.ranges0);
+        let flushed = flushed.filter(move |(_, (first, last))| *first <= wanted && wanted <= *last);
+        flushed
+            .map(|(table, _)| table)
+            .chain((1..LEVELS).filter_map(move |level| self.table_at(level, wanted, key)))
+    }
+
     /// The table of a sorted level that may hold a key.
     #[inline]
-    pub(crate) fn table_of(&self, level: usize, key: &[u8]) -> Option<&TableHandle> {
+    fn table_at(&self, level: usize, wanted: u64, key: &[u8]) -> Option<&TableHandle> {
         let tables = &self.levels[level];
-        if tables.is_empty() {
-            return None;
-        }
-        let wanted = prefix(key, &self.common);
         let mut at = self.ends[level].partition_point(|end| *end < wanted);
         while self.ends[level].get(at) == Some(&wanted) && &tables[at].facts.last_key[..] < key {
             at += 1;

@@ -9,7 +9,7 @@ use crate::lsm::record::{Record, Stamp};
 use std::sync::Arc;
 
 /// Bytes that are read for the second block in a row, and at most.
-const FIRST_AHEAD: u64 = 8 << 10;
+const FIRST_AHEAD: u64 = 4 << 10;
 const MOST_AHEAD: u64 = 128 << 10;
 
 /// A block that a cursor stands in.

@@ -83,7 +83,7 @@ pub(crate) struct Index {
 
 /// Where a search goes on: what it needs was asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spot {
+struct Spot {
     group: usize,
     wanted: u64,
     /// Before all blocks or behind them: nothing is left to be looked at.
@@ -168,9 +168,9 @@ impl Index {
         self.find_from(self.spot(key), key)
     }
 
-    /// The first half of [`find`](Self::find), after which memory is on its way: something else can be done meanwhile.
+    /// The first half of [`find`](Self::find), after which all lines of a group are on their way at once.
     #[inline]
-    pub(crate) fn spot(&self, key: &[u8]) -> Spot {
+    fn spot(&self, key: &[u8]) -> Spot {
         let Some(rest) = key.strip_prefix(&self.shared[..]) else {
             let group = if key < &self.shared[..] { 0 } else { self.groups.len() };
             return Spot { group, wanted: 0, is_outside: true };
@@ -190,7 +190,7 @@ impl Index {
 
     /// The second half.
     #[inline]
-    pub(crate) fn find_from(&self, spot: Spot, key: &[u8]) -> usize {
+    fn find_from(&self, spot: Spot, key: &[u8]) -> usize {
         let Some(group) = self.groups.get(spot.group).filter(|_| !spot.is_outside) else {
             return if spot.group == 0 { 0 } else { self.blocks() };
         };

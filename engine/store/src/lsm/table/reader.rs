@@ -106,8 +106,27 @@ impl Table {
         self.index.bytes() + self.filter.as_ref().map_or(0, Vec::len)
     }
 
-    /// Hands the newest version of a key that is not newer than `stamp` to `f`. `hash` is the key's, for filters.
+    /// Asks for the line of memory that [`may_hold`](Self::may_hold) needs.
     #[inline]
+    pub(crate) fn prefetch_filter(&self, hash: u64) {
+        if let Some(filter) = self.filter() {
+            filter.prefetch(hash);
+        }
+    }
+
+    /// Whether a key with this hash may be in the table, as far as the filter knows.
+    #[inline]
+    pub(crate) fn may_hold(&self, hash: u64) -> bool {
+        self.filter().is_none_or(|filter| filter.may_hold(hash))
+    }
+
+    #[inline]
+    fn filter(&self) -> Option<Filter<'_>> {
+        self.filter.as_ref().and_then(|bytes| Filter::new(bytes).ok())
+    }
+
+    /// Hands the newest version of a key that is not newer than `stamp` to `f`. `hash` is the key's, for filters.
+    #[cfg(any(test, feature = "parts"))]
     pub(crate) fn get<R>(
         &self,
         key: &[u8],
@@ -115,16 +134,18 @@ impl Table {
         stamp: Stamp,
         f: impl FnOnce(Stamp, &[u8]) -> R,
     ) -> Result<Option<R>> {
-        let filter = self.filter.as_ref().and_then(|bytes| Filter::new(bytes).ok());
-        if let Some(filter) = &filter {
-            filter.prefetch(hash);
-        }
-        // Both waits for memory at once: the filter seldom says no where this is asked for a key that is there.
-        let spot = self.index.spot(key);
-        if filter.is_some_and(|filter| !filter.may_hold(hash)) {
-            return Ok(None);
-        }
-        let number = self.index.find_from(spot, key);
+        if self.may_hold(hash) { self.find(key, stamp, f) } else { Ok(None) }
+    }
+
+    /// The same, without a look at the filter.
+    #[inline]
+    pub(crate) fn find<R>(
+        &self,
+        key: &[u8],
+        stamp: Stamp,
+        f: impl FnOnce(Stamp, &[u8]) -> R,
+    ) -> Result<Option<R>> {
+        let number = self.index.find(key);
         if number == self.index.blocks() {
             return Ok(None);
         }

@@ -241,12 +241,12 @@ fn it_goes_along_with_writers_merges_and_readers() {
     assert_eq!(content(&tree).unwrap(), before);
 }
 
-/// A merge of two tables makes one that spans what lies between them.
+/// A merge of tables that overlap makes one that spans what lies between them and a third.
 #[test]
 fn nothing_is_put_where_a_merge_is_writing() {
     let disk = SimDisk::new();
     let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
-    for keys in [[10, 20], [80, 90]] {
+    for keys in [[10, 20], [15, 25], [80, 90]] {
         set(&tree, &keys, 1);
         tree.flush().unwrap();
     }
@@ -254,15 +254,15 @@ fn nothing_is_put_where_a_merge_is_writing() {
     let done = tree.merge_all(|_| {
         if steps == 0 {
             ingest(&tree, &[50], 2).unwrap();
-            assert_eq!(tables(&tree), [2, 0, 0, 0, 0, 1, 0]);
+            assert_eq!(tables(&tree), [3, 0, 0, 0, 0, 1, 0]);
             ingest(&tree, &[95], 2).unwrap();
-            assert_eq!(tables(&tree), [2, 0, 0, 0, 0, 1, 1], "aside of it there is room");
+            assert_eq!(tables(&tree), [3, 0, 0, 0, 0, 1, 1], "aside of it there is room");
         }
         steps += 1;
         ControlFlow::Continue(())
     });
     assert!(done.unwrap() && steps > 0);
     let found: Vec<_> = content(&tree).unwrap().into_iter().map(|(key, value)| (key[0], value[0])).collect();
-    assert_eq!(found, [(10, 1), (20, 1), (50, 2), (80, 1), (90, 1), (95, 2)]);
+    assert_eq!(found, [(10, 1), (15, 1), (20, 1), (25, 1), (50, 2), (80, 1), (90, 1), (95, 2)]);
     assert_eq!(tables(&tree)[..LEVELS - 1], [0; LEVELS - 1]);
 }

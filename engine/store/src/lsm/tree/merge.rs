@@ -136,15 +136,16 @@ impl Inner {
         let mut below = Version::default();
         let deeper = choice.target + 1..LEVELS;
         deeper.for_each(|level| below.levels[level].clone_from(&version.levels[level]));
+        let common = version.common().to_vec();
         drop(version);
-        let done = self.merge(&below, &choice, chosen, is_sliced, go_on);
+        let done = self.merge((&below, &common), &choice, chosen, is_sliced, go_on);
         self.state.lock().underway = None;
         done.map(|()| true)
     }
 
     fn merge(
         &self,
-        below: &Version,
+        (below, common): (&Version, &[u8]),
         choice: &Choice,
         Chosen { upper, mut lower }: Chosen,
         is_sliced: bool,
@@ -166,6 +167,7 @@ impl Inner {
             let end = replaced.last().map(|table| table.facts.last_key.clone());
             let output = Output {
                 table_bytes: slice.table_bytes,
+                common,
                 after: after.as_deref(),
                 until: end.as_deref().filter(|_| !is_last),
                 ..whole

@@ -219,12 +219,15 @@ impl Tree {
 
     /// Makes tables of all memtables.
     pub(crate) fn flush(&self) -> Result<()> {
+        // Whoever asks for it may not write again for long: no log is kept to be used again, and none that is used again begins.
+        self.inner.remove_spare();
         let mut commit = self.inner.commit.lock();
         if commit.memtable.versions() > 0 {
             self.inner.freeze(&mut commit, 0)?;
         }
         drop(commit);
         while self.inner.flush_oldest()? {}
+        self.inner.remove_spare();
         self.inner.look()
     }
 

@@ -366,6 +366,7 @@ impl Replay {
             table_bytes: u64::MAX,
             level: 0,
             version: &version,
+            common: version.common(),
             now_ms: opening.clock.now_ms(),
             after: None,
             until: None,

@@ -8,6 +8,9 @@ use crate::lsm::record::{Sequence, Stamp};
 use crate::lsm::table::hash;
 use std::sync::Arc;
 
+/// Tables whose filters are asked together.
+const TOGETHER: usize = 12;
+
 /// A memtable that is written to no more.
 #[derive(Clone)]
 pub(crate) struct Frozen {
@@ -48,20 +51,27 @@ impl View {
             }
         }
         let (hash, newest) = (hash(key), Stamp::newest_at(at));
-        for table in &self.version.levels[0] {
-            let is_within = &table.facts.first_key[..] <= key && key <= &table.facts.last_key[..];
-            if is_within && let Some(found) = table.table.get(key, hash, newest, &mut decide)? {
-                return Ok(found);
+        let mut tables = self.version.tables_of(key);
+        let mut together = [None; TOGETHER];
+        loop {
+            // What all of their filters need is on its way before the first one is asked.
+            let mut count = 0;
+            for (place, table) in together.iter_mut().zip(&mut tables) {
+                table.table.prefetch_filter(hash);
+                *place = Some(table);
+                count += 1;
+            }
+            for table in together[..count].iter().flatten() {
+                if table.table.may_hold(hash)
+                    && let Some(found) = table.table.find(key, newest, &mut decide)?
+                {
+                    return Ok(found);
+                }
+            }
+            if count < TOGETHER {
+                return Ok(None);
             }
         }
-        for level in 1..LEVELS {
-            if let Some(table) = self.version.table_of(level, key)
-                && let Some(found) = table.table.get(key, hash, newest, &mut decide)?
-            {
-                return Ok(found);
-            }
-        }
-        Ok(None)
     }
 
     /// All of it in order.
@@ -73,6 +83,6 @@ impl View {
         runs.extend(self.version.levels[0].iter().map(Run::table));
         let levels = (1..LEVELS).filter(|level| !self.version.levels[*level].is_empty());
         runs.extend(levels.map(|level| Run::level(self.version.run(level))));
-        Merge::new(runs)
+        Merge::new(runs, self.version.common())
     }
 }

@@ -108,6 +108,17 @@ impl Inner {
         Ok(true)
     }
 
+    /// Removes the log that is kept to be used again. Without workers all flushes are on call, and it is kept for the next one.
+    pub(super) fn remove_spare(&self) {
+        if !self.options.has_workers {
+            return;
+        }
+        if let Some(number) = self.state.lock().spare.take() {
+            // One that stays is removed when the tree is opened.
+            let _ = self.vfs.remove(&spare_path(&self.directory, number));
+        }
+    }
+
     pub(super) fn output<'a>(&'a self, level: usize, version: &'a Version, table_bytes: u64) -> Output<'a> {
         Output {
             vfs: &*self.vfs,
@@ -116,6 +127,7 @@ impl Inner {
             table_bytes,
             level,
             version,
+            common: version.common(),
             now_ms: self.clock.now_ms(),
             after: None,
             until: None,
