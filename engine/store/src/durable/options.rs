@@ -162,7 +162,7 @@ impl DurableOptions {
             cache_bytes,
             is_cache_shared: self.cache.is_none(),
             shape: Shape {
-                block_bytes: 1 << 10,
+                block_bytes: 2 << 10,
                 compression: match self.compression {
                     Compression::None => lsm::Compression::None,
                     Compression::Lz4 => lsm::Compression::Lz4,

@@ -16,5 +16,5 @@ mod retain;
 pub(crate) use full::{Slice, Sweep, slices};
 pub(crate) use merge::write_tables;
 pub(crate) use output::{Open, Output, table_path};
-pub(crate) use pick::{Choice, Targets, debt_bytes, pick};
+pub(crate) use pick::{Choice, Targets, debt_bytes, pick, tidy};
 pub(crate) use place::{Underway, place};

@@ -6,6 +6,9 @@
 
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
 
+/// Bytes that may be merged with those of level 0 for each of them, where they need not be.
+const TIDY_FACTOR: u64 = 16;
+
 /// When is a level too large?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Targets {
@@ -82,6 +85,16 @@ pub(crate) fn pick(version: &Version, targets: &Targets) -> Option<Choice> {
         (score, level) if score > 1.0 => Some(level_choice(version, level, (level + 1).max(base))),
         _ => None,
     }
+}
+
+/// What may be merged although nothing has to be: what level 0 holds, where not much more than that is to be written for it. Reads have fewer places to look then.
+pub(crate) fn tidy(version: &Version, targets: &Targets) -> Option<Choice> {
+    let upper = version.bytes(0);
+    let choice = (upper > 0).then(|| level0_choice(version, allowed(version, targets).1))?;
+    let lower =
+        version.levels[choice.target].iter().filter(|table| choice.lower.contains(&table.facts.number));
+    let lower: u64 = lower.map(|table| table.facts.bytes).sum();
+    (lower <= TIDY_FACTOR * upper).then_some(choice)
 }
 
 /// All of level 0: its tables overlap.

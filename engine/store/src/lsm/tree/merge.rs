@@ -3,7 +3,7 @@
 
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
-use crate::lsm::compaction::{Choice, Output, Slice, Sweep, Underway, pick, slices, write_tables};
+use crate::lsm::compaction::{Choice, Output, Slice, Sweep, Underway, pick, slices, tidy, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, LEVELS, TableFacts, TableHandle, Version};
 use std::cell::Cell;
@@ -47,11 +47,16 @@ impl Chosen {
 }
 
 impl Tree {
-    /// Merges until nothing is left to be merged.
+    /// Merges until nothing is left to be merged, and then what lies in level 0, where that takes little.
     pub(crate) fn settle(&self) -> Result<()> {
         loop {
             let version = Arc::clone(&self.inner.state.lock().view.version);
             if pick(&version, &self.inner.options.targets).is_none() {
+                self.inner.compact(
+                    |version| tidy(version, &self.inner.options.targets),
+                    false,
+                    |_| self.inner.is_open(),
+                )?;
                 return self.inner.look();
             }
             if self.inner.options.has_workers {
