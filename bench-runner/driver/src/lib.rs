@@ -11,6 +11,7 @@ mod main_loop;
 mod phases;
 mod process;
 pub mod protocol;
+mod survive;
 mod ticker;
 mod times;
 pub mod values;
