@@ -180,9 +180,13 @@ impl Session for &Fjall {
     }
 
     fn write(&mut self, batch: &Batch) -> anyhow::Result<()> {
-        // Without one, a commit is handed to the operating system: the engine's default.
-        let persist = (self.sync == SyncMode::Always).then_some(PersistMode::SyncAll);
-        let mut transaction = self.database.batch().durability(persist);
+        let always = self.sync == SyncMode::Always;
+        if let (1, false, Some((key, value))) = (batch.len(), always, batch.records().next()) {
+            return Ok(self.records.insert(key, value)?);
+        }
+        // Its own default is the first of these. `None` would leave a commit in the process, and a kill would lose it.
+        let persist = if always { PersistMode::SyncAll } else { PersistMode::Buffer };
+        let mut transaction = self.database.batch().durability(Some(persist));
         for (key, value) in batch.records() {
             transaction.insert(&self.records, key, value);
         }
