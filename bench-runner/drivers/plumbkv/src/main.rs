@@ -1,6 +1,5 @@
 //! Drives PlumbKV's engine, without its server, with a workload of `bench-runner`.
 
-use anyhow::Context as _;
 use plumbkv::{Database, Options};
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, EngineWork, Level, Profile, SyncMode};
 use plumbkv_bench_driver::{
@@ -9,8 +8,6 @@ use plumbkv_bench_driver::{
 };
 use std::time::Duration;
 
-/// How long between two looks whether merging is done.
-const LOOK: Duration = Duration::from_millis(2);
 /// Tables of level 0 of a store that is settled.
 const SETTLED_TABLES: usize = 4;
 
@@ -87,17 +84,12 @@ impl Engine for Plumbkv {
     }
 
     fn settle(&self) -> anyhow::Result<()> {
-        loop {
-            let stats = self.database.storage_stats()?;
-            if let Some(failure) = stats.failure {
-                return Err(failure).context("the store takes no writes any more");
-            }
-            let level0 = stats.levels.first().map_or(0, |level| level.tables);
-            if stats.frozen_memtables == 0 && level0 <= SETTLED_TABLES && stats.debt_bytes == 0 {
-                return Ok(());
-            }
-            std::thread::sleep(LOOK);
-        }
+        self.database.settle()?;
+        let stats = self.database.storage_stats()?;
+        let level0 = stats.levels.first().map_or(0, |level| level.tables);
+        let is_settled = stats.frozen_memtables == 0 && level0 <= SETTLED_TABLES && stats.debt_bytes == 0;
+        anyhow::ensure!(is_settled, "the store is not settled although it says so: {stats:?}");
+        Ok(())
     }
 
     fn compact(&self) -> anyhow::Result<()> {
