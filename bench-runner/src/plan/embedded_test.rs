@@ -53,7 +53,7 @@ fn a_store_is_loaded_and_warmed_up_before_it_is_read_and_empty_before_it_is_load
     let read = phases(&format!("[[embedded]]\noperation = \"read_ordered\"\n{RECORDS}"));
     assert!(matches!(
         read[0].before.as_slice(),
-        [Phase::Load { order: Order::Random, batch: 1_000, flush_every: None }, Phase::ReadOrdered { .. }]
+        [Phase::Load { order: Order::Random, batch: 1_000 }, Phase::ReadOrdered { .. }]
     ));
     let load = phases(&format!("[[embedded]]\noperation = \"load\"\norder = [\"sequential\"]\n{RECORDS}"));
     assert!(load[0].before.is_empty());
