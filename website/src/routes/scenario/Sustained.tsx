@@ -16,7 +16,9 @@ export default function Sustained({record, run}: {record: PageScenario; run: Run
   return (
     <>
       <h2 id="windows">Second by second</h2>
-      <p className="fine">Each trial a hairline, the median of the trials thick. Response times are those of a closed loop.</p>
+      <p className="fine">
+        Each trial a hairline, the median of the trials thick.{figures.every(({key}) => key === 'rss') ? '' : ' Response times are those of a closed loop.'}
+      </p>
       <Multiples>
         {figures.map(({key, name, label, scale, series, seconds, max}) => (
           <Chart
