@@ -11,6 +11,9 @@ pub const SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND: &str = "survives power loss b
 /// Is in the system's hands before it is acknowledged.
 pub const SURVIVES_THE_PROCESS: &str = "survives the process";
 
+/// The same of a store that writes in place: without syncs nothing keeps the order of its writes when the power fails.
+pub const SURVIVES_THE_PROCESS_ONLY: &str = "survives the process; power loss may spoil the store";
+
 /// The engine has no such call, or cannot do it as it is opened: a row that says so, not a fault.
 #[derive(Debug)]
 pub struct NotSupported(pub String);

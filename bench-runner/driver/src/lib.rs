@@ -11,6 +11,8 @@ mod main_loop;
 mod phases;
 mod process;
 pub mod protocol;
+mod survive;
+mod ticker;
 mod times;
 pub mod values;
 
@@ -18,6 +20,7 @@ pub use conformance::conformance;
 pub use draws::{Draw, Shuffle};
 pub use engine::{
     Batch, Engine, NotSupported, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
-    SURVIVES_THE_PROCESS, Session, Span, locked_version,
+    SURVIVES_THE_PROCESS, SURVIVES_THE_PROCESS_ONLY, Session, Span, locked_version,
 };
 pub use main_loop::{Failure, main_loop, run};
+pub use ticker::EverySecond;

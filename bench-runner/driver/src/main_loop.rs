@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::phases::{self, Store};
 use crate::process;
 use crate::protocol::{Message, Ready, SCHEMA_VERSION, WORKLOAD_SCHEMA, Workload, fault};
+use crate::survive;
 use serde::Deserialize as _;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -27,7 +28,8 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-/// Drives `E` as standard input says. `--version` tells name and version instead.
+/// Drives `E` as standard input says. `--version` tells name and version instead; `--kill-test CYCLES FOLDER` finds out whether acknowledged writes survive
+/// the process.
 ///
 /// Exit codes: 0 all phases done (whatever they counted), 64 input that cannot be used, 1 anything else.
 #[must_use]
@@ -40,8 +42,17 @@ pub fn main_loop<E: Engine>() -> ExitCode {
             let line = writeln!(output, "{} {} allocator={}", E::NAME, E::version(), E::ALLOCATOR);
             line.map_err(Failure::from)
         }
+        ["--kill-test", cycles, folder] => match cycles.parse() {
+            Ok(cycles) => survive::kill_test::<E>(cycles, folder)
+                .and_then(|text| writeln!(output, "{text}").map_err(Failure::from)),
+            Err(_) => Err(Failure::Input(format!("--kill-test needs a number of cycles, not {cycles:?}"))),
+        },
+        ["--write-until-killed", folder, first] => match first.parse() {
+            Ok(first) => survive::write_until_killed::<E>(folder, first, &mut output),
+            Err(_) => Err(Failure::Input(format!("--write-until-killed needs a number, not {first:?}"))),
+        },
         _ => Err(Failure::Input(
-            "takes no arguments: a workload in JSON comes on standard input; --version tells the engine's"
+            "takes no arguments: a workload in JSON comes on standard input; --version tells the engine's, --kill-test CYCLES FOLDER kills it in the middle of its writes and looks what is left"
                 .to_owned(),
         )),
     };

@@ -1,18 +1,60 @@
 //! Drives fjall with a workload of `bench-runner`.
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
-use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, SyncMode};
+use fjall::config::{CompressionPolicy, FilterPolicy, FilterPolicyEntry, PinningPolicy};
+use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, Level, Profile, SyncMode};
 use plumbkv_bench_driver::{
-    Batch, Engine, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND, SURVIVES_THE_PROCESS,
-    Session, Span, locked_version, main_loop,
+    Batch, Engine, EverySecond, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
+    SURVIVES_THE_PROCESS, Session, Span, locked_version, main_loop,
 };
+use std::time::{Duration, Instant};
+
+/// How long between two looks whether flushing or merging is done.
+const LOOK: Duration = Duration::from_micros(200);
+/// Without a flush or a merge for so long, none is about to begin: it does not tell which wait in its queue.
+const QUIET: Duration = Duration::from_millis(20);
+/// A flush that takes longer has failed: it tells nobody.
+const FLUSH_WITHIN: Duration = Duration::from_secs(600);
 
 struct Fjall {
-    database: Database,
+    ticker: Option<EverySecond>,
+    // Before the database, which waits for those who use it.
     records: Keyspace,
-    persist: Option<PersistMode>,
+    database: Database,
     sync: SyncMode,
     settings: Vec<EngineSetting>,
+}
+
+impl Fjall {
+    fn is_flushing(&self) -> bool {
+        self.database.outstanding_flushes() > 0 || self.records.sealed_memtable_count() > 0
+    }
+}
+
+/// What differs from its defaults; a store keeps for good what it was made with.
+fn keyspace_options(profile: Profile) -> (KeyspaceCreateOptions, Vec<EngineSetting>) {
+    let mut settings = Vec::new();
+    let mut set = |key: &str, value: String| settings.push(EngineSetting { key: key.to_owned(), value });
+    let memtable = match profile {
+        Profile::Default => 32 << 20,
+        Profile::LowMemory => 1 << 20,
+        Profile::Throughput => 64 << 20,
+    };
+    set("max_memtable_size", memtable.to_string());
+    set("data_block_compression_policy", "lz4 on every level".to_owned());
+    set("index_block_pinning_policy", "every level".to_owned());
+    let mut options = KeyspaceCreateOptions::default()
+        .max_memtable_size(memtable)
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+        .index_block_pinning_policy(PinningPolicy::all(true));
+    if profile == Profile::LowMemory {
+        set("filter_policy", "none".to_owned());
+        options = options.filter_policy(FilterPolicy::all(FilterPolicyEntry::None));
+    } else {
+        set("filter_block_pinning_policy", "every level".to_owned());
+        options = options.filter_block_pinning_policy(PinningPolicy::all(true));
+    }
+    (options, settings)
 }
 
 impl Engine for Fjall {
@@ -25,23 +67,37 @@ impl Engine for Fjall {
 
     fn open(options: &EngineOptions) -> anyhow::Result<Self> {
         let mut builder = Database::builder(&options.location);
-        let mut settings = Vec::new();
+        let (keyspace_options, mut settings) = keyspace_options(options.profile);
         let mut set = |key: &str, value: String| settings.push(EngineSetting { key: key.to_owned(), value });
-        if let Some(bytes) = options.cache_bytes {
+        let low_memory = options.profile == Profile::LowMemory;
+        if let Some(bytes) = options.cache_bytes.or(low_memory.then_some(0)) {
             builder = builder.cache_size(bytes);
             set("cache_size", bytes.to_string());
         }
-        // Without one, a commit is handed to the operating system: the engine's default.
-        let persist = match options.sync {
-            SyncMode::Never | SyncMode::Interval => None,
-            SyncMode::Always => {
-                set("durability", "SyncAll".to_owned());
-                Some(PersistMode::SyncAll)
+        if low_memory {
+            builder = builder.max_journaling_size(64 << 20);
+            set("max_journaling_size", (64 << 20).to_string());
+        }
+        if options.hold_merges {
+            set("merging", "not held off: it takes no writes any more at 30 tables of level 0".to_owned());
+        }
+        match options.sync {
+            SyncMode::Never => {}
+            SyncMode::Interval => {
+                set("persist", "SyncAll every second, by a thread of the driver".to_owned())
             }
-        };
+            SyncMode::Always => set("durability", "SyncAll".to_owned()),
+        }
         let database = builder.open()?;
-        let records = database.keyspace("records", KeyspaceCreateOptions::default)?;
-        Ok(Self { database, records, persist, sync: options.sync, settings })
+        let records = database.keyspace("records", || keyspace_options)?;
+        let ticker = match options.sync {
+            SyncMode::Interval => {
+                let database = database.clone();
+                Some(EverySecond::start(move || Ok(database.persist(PersistMode::SyncAll)?))?)
+            }
+            _ => None,
+        };
+        Ok(Self { ticker, records, database, sync: options.sync, settings })
     }
 
     fn settings(&self) -> Vec<EngineSetting> {
@@ -62,13 +118,55 @@ impl Engine for Fjall {
     }
 
     fn flush(&self) -> anyhow::Result<()> {
-        self.records.rotate_memtable_and_wait()?;
+        self.flush_memtable()?;
         self.database.persist(PersistMode::SyncAll)?;
         Ok(())
     }
 
-    fn close(self) -> anyhow::Result<()> {
+    fn flush_memtable(&self) -> anyhow::Result<()> {
+        // Its own call that waits looks every ten milliseconds, which would be the time of a small flush.
+        self.records.rotate_memtable()?;
+        let begin = Instant::now();
+        while self.is_flushing() {
+            anyhow::ensure!(
+                begin.elapsed() < FLUSH_WITHIN,
+                "the memtable was not flushed within ten minutes"
+            );
+            std::thread::sleep(LOOK);
+        }
         Ok(())
+    }
+
+    fn settle(&self) -> anyhow::Result<()> {
+        let mut busy = Instant::now();
+        while busy.elapsed() < QUIET {
+            if self.is_flushing() || self.database.active_compactions() > 0 {
+                busy = Instant::now();
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    fn compact(&self) -> anyhow::Result<()> {
+        self.flush_memtable()?;
+        Ok(self.records.major_compact()?)
+    }
+
+    fn levels(&self) -> Vec<Level> {
+        let version = self.records.tree.current_version();
+        let mut levels: Vec<Level> = version
+            .iter_levels()
+            .map(|level| Level { tables: level.table_count() as u64, bytes: level.size() })
+            .collect();
+        while levels.last().is_some_and(|level| level.tables == 0) {
+            levels.pop();
+        }
+        levels
+    }
+
+    fn close(self) -> anyhow::Result<()> {
+        self.ticker.map_or(Ok(()), EverySecond::stop)
     }
 }
 
@@ -82,7 +180,9 @@ impl Session for &Fjall {
     }
 
     fn write(&mut self, batch: &Batch) -> anyhow::Result<()> {
-        let mut transaction = self.database.batch().durability(self.persist);
+        // Without one, a commit is handed to the operating system: the engine's default.
+        let persist = (self.sync == SyncMode::Always).then_some(PersistMode::SyncAll);
+        let mut transaction = self.database.batch().durability(persist);
         for (key, value) in batch.records() {
             transaction.insert(&self.records, key, value);
         }
@@ -110,11 +210,33 @@ mod tests {
 
     #[test]
     fn every_record_is_read_back_in_every_way() {
-        for (sync, cache_bytes) in [(SyncMode::Never, None), (SyncMode::Always, Some(1 << 20))] {
+        use Profile::{Default, LowMemory, Throughput};
+        for (sync, cache_bytes, profile) in [
+            (SyncMode::Never, None, Default),
+            (SyncMode::Interval, Some(0), LowMemory),
+            (SyncMode::Always, Some(1 << 20), Throughput),
+        ] {
             let folder = tempfile::tempdir().unwrap();
             let options = EngineOptions::new(folder.path().to_str().unwrap(), cache_bytes, sync);
-            assert_eq!(conformance::<Fjall>(&options).unwrap(), ["load", "settle", "flush", "compact"]);
+            let options = EngineOptions { profile, ..options };
+            assert_eq!(conformance::<Fjall>(&options).unwrap(), [""; 0], "{options:?}");
         }
+    }
+
+    #[test]
+    fn a_flush_makes_a_table_and_a_compaction_one_of_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = EngineOptions::new(folder.path().to_str().unwrap(), None, SyncMode::Never);
+        let engine = Fjall::open(&options).unwrap();
+        for round in 1..=3_u8 {
+            engine.records.insert([round], [round; 100]).unwrap();
+            engine.flush_memtable().unwrap();
+            assert_eq!(engine.levels().iter().map(|level| level.tables).sum::<u64>(), u64::from(round));
+        }
+        engine.compact().unwrap();
+        let levels = engine.levels();
+        assert_eq!((levels[0].tables, levels.iter().map(|level| level.tables).sum::<u64>()), (0, 1));
+        assert!(levels.last().unwrap().bytes > 0);
     }
 
     #[test]

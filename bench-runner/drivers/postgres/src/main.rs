@@ -1,9 +1,11 @@
 //! Is PostgreSQL's client in a workload of `bench-runner`: the server is the runner's to start.
 
 use anyhow::Context as _;
-use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, SyncMode};
+use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, Profile, SyncMode};
 use plumbkv_bench_driver::values::KEY_BYTES;
-use plumbkv_bench_driver::{Batch, Engine, SURVIVES_POWER_LOSS, Session, Span, locked_version, main_loop};
+use plumbkv_bench_driver::{
+    Batch, Engine, NotSupported, SURVIVES_POWER_LOSS, Session, Span, locked_version, main_loop,
+};
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Statement};
@@ -50,6 +52,12 @@ impl Engine for Postgres {
             options.cache_bytes.is_none(),
             "the cache is the server's to choose, not its client's"
         );
+        if options.profile != Profile::Default {
+            return Err(NotSupported::error(
+                Self::NAME,
+                "memory is the server's to choose, not its client's",
+            ));
+        }
         let mut config = Config::new();
         config.host(&address.ip().to_string()).port(address.port()).user("postgres").dbname("postgres");
         let synchronous_commit = match options.sync {
@@ -93,6 +101,11 @@ impl Engine for Postgres {
         // Without it the first reads would mark rows as committed, which writes pages.
         client.batch_execute("VACUUM (ANALYZE) records")?;
         client.batch_execute("CHECKPOINT")?;
+        Ok(())
+    }
+
+    /// Nothing is ever merged.
+    fn settle(&self) -> anyhow::Result<()> {
         Ok(())
     }
 

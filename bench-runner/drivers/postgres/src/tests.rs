@@ -87,9 +87,12 @@ fn every_row_is_read_back_in_every_way() {
     };
     let server = start(&initdb, &postgres);
     for sync in [SyncMode::Never, SyncMode::Always] {
+        // What the last one left there is no store that this one made.
+        let url = format!("host=127.0.0.1 port={} user=postgres dbname=postgres", server.port);
+        Client::connect(&url, NoTls).unwrap().batch_execute("DROP TABLE IF EXISTS records").unwrap();
         let options = EngineOptions::new(format!("127.0.0.1:{}", server.port), None, sync);
         let missing = conformance::<Postgres>(&options).unwrap();
-        assert_eq!(missing, ["load", "settle", "flush", "compact", "reopen"]);
+        assert_eq!(missing, ["load", "flush", "compact", "reopen"]);
     }
 }
 
