@@ -93,6 +93,8 @@ export type Axes = {
    * Cache given to an embedded engine, bytes.
    */
   cache_bytes?: number,
+  batch?: number,
+  sync?: string,
 };
 
 /**
@@ -837,6 +839,9 @@ export type Environment = {
    * CPUs the generator was pinned to; empty when not pinned.
    */
   generator_cpus: string,
+  disk_filesystem?: string,
+  disk_syncs_per_second?: number,
+  disk_sync_ns_p50?: number,
   /**
    * Versions of the tools used: `rustc 1.95.0`, `podman 4.3.1`.
    */
