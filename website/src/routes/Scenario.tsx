@@ -91,8 +91,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       </nav>
 
       <h2 id="figures">Figures</h2>
-      {disk ? <p className="fine">The disk when the run began: {disk}.</p> : null}
-      <ClassTables record={looped} run={run} />
+      <ClassTables record={looped} run={run} note={disk && `The disk when the run began: ${disk}.`} />
       <Absent absent={absent} />
       {closed.length === 0 && open.length > 0 ? (
         <p>

@@ -20,7 +20,6 @@ export default function Version({version}: {version: VersionData}): ReactNode {
   const first = scenarios[0];
   const durable = scenarios.filter(({record}) => isDurable(record));
   const others = scenarios.filter((card) => !durable.includes(card));
-  const disk = diskSentence((durable[0]?.otherRun ?? run).environment);
   const trials = Math.max(0, ...scenarios.map(({record}) => trialsPerCell(record)));
   return (
     <Page
@@ -37,20 +36,10 @@ export default function Version({version}: {version: VersionData}): ReactNode {
     >
       {first ? <p className="lead regime">{regime(run, first.record)}</p> : null}
 
-      {others.map((card) => (
-        <Card key={card.record.scenario.key} card={card} pageRun={run} />
-      ))}
-      {durable.length > 0 ? (
-        <>
-          <h2 id="durable-store">Durable store</h2>
-          <p className="measure">
-            Engines inside a driver program, without a server: ours beside those that people would pick instead.{disk ? ` The disk when the run began: ${disk}.` : ''}
-          </p>
-          {durable.map((card) => (
-            <Card key={card.record.scenario.key} card={card} pageRun={run} within />
-          ))}
-        </>
-      ) : null}
+      {[
+        ...others.map((card) => <Card key={card.record.scenario.key} card={card} pageRun={run} />),
+        ...(durable.length > 0 ? [<Durable key="durable-store" cards={durable} pageRun={run} />] : []),
+      ]}
 
       {place.hasComponents || run.components.length > 0 ? (
         <section>
@@ -108,6 +97,22 @@ export default function Version({version}: {version: VersionData}): ReactNode {
       <h2 id="raw">Raw data</h2>
       <RawData files={place.raw} />
     </Page>
+  );
+}
+
+/** Engines inside a driver program: a group of their own, since a call and a request are different things. */
+function Durable({cards, pageRun}: {cards: ScenarioCard[]; pageRun: VersionData['run']}): ReactNode {
+  const disk = diskSentence((cards[0]?.otherRun ?? pageRun).environment);
+  return (
+    <section>
+      <h2 id="durable-store">Durable store</h2>
+      <p className="measure">
+        {`Engines inside a driver program, without a server: ours beside those that people would pick instead.${disk ? ` The disk when the run began: ${disk}.` : ''}`}
+      </p>
+      {cards.map((card) => (
+        <Card key={card.record.scenario.key} card={card} pageRun={pageRun} within />
+      ))}
+    </section>
   );
 }
 
