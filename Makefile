@@ -14,6 +14,8 @@ DATABASE := $(abspath $(TARGET_DIR))/plumbkv-results.sqlite
 STATIC := RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --release --target $(TRIPLE)
 STATIC_BENCH := RUSTFLAGS='-C target-feature=+crt-static' cargo bench --locked --target $(TRIPLE)
 DRIVERS := $(addprefix -p plumbkv-driver-,plumbkv redb fjall sqlite postgres axum)
+# Those that take long to compile: RocksDB's C++ alone is 20 to 40 minutes of one CPU.
+RIVALS := $(addprefix -p plumbkv-driver-,rocksdb lmdb)
 PROFILE ?= quick
 # What the gate is asked and where its verdict lies; workflows give these by environment, and recipes quote them.
 BASE ?= main
@@ -28,7 +30,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers bench components test test-rust test-drivers test-python test-smoke test-site compat cap crosscheck faults torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers rivals bench components test test-rust test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -44,6 +46,10 @@ runner:
 
 drivers: ## Build the programs that drive embedded engines and PostgreSQL (a few minutes)
 	@$(STATIC) $(DRIVERS)
+
+rivals: ## Build the drivers of all embedded rivals, RocksDB and LMDB too (20 to 40 minutes of one CPU, once)
+	@.ci/setup rivals
+	@$(STATIC) $(DRIVERS) $(RIVALS)
 
 bench: setup build drivers components ## Measure here (quick profile) and build the pages: results/local*, website/build
 	@$(RUNNER) run --profile $(PROFILE) --server-binary $(SERVER) --criterion $(TARGET_DIR)/criterion
@@ -77,6 +83,15 @@ test-scripts: ## The workflows' scripts: tables of cases
 test-drivers: ## Lints and tests of the drivers: every engine reads back what it was given
 	@cargo clippy --locked $(DRIVERS) --all-targets -- -D warnings
 	@cargo test --locked $(DRIVERS)
+
+test-rivals: ## The same for RocksDB and LMDB; CI never compiles these. Optimised, so that one compilation serves build, lints and tests
+	@.ci/setup rivals
+	@$(subst cargo build,cargo clippy,$(STATIC)) $(RIVALS) --all-targets -- -D warnings
+	@$(subst cargo build,cargo test,$(STATIC)) $(RIVALS)
+
+kill-drivers: ## Kill each embedded engine CYCLES=100 times in the middle of its writes: is what it acknowledged there? Needs `make rivals`
+	@for engine in plumbkv rocksdb fjall redb lmdb sqlite; do folder=$$(mktemp -d -p $(TARGET_DIR)); failed=; \
+	$(BIN_DIR)/plumbkv-driver-$$engine --kill-test $(or $(CYCLES),100) "$$folder" || failed=1; rm -rf "$$folder"; [ -z "$$failed" ]; done
 
 test-python: build ## redis-py against the real server
 	@.ci/with-server $(SERVER) .venv/bin/python engine/server/tests/python/test_redis_py.py

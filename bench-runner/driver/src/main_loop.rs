@@ -1,6 +1,6 @@
 //! What is a driver's `main`? Reads one workload, does it, writes one line per event.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, NotSupported};
 use crate::phases::{self, Store};
 use crate::process;
 use crate::protocol::{Message, Ready, SCHEMA_VERSION, WORKLOAD_SCHEMA, Workload, fault};
@@ -12,6 +12,8 @@ use std::time::Instant;
 
 /// Exit code for input that cannot be used (`EX_USAGE` of sysexits.h).
 const EXIT_USAGE: u8 = 64;
+/// Exit code for what the engine has not got (`EX_UNAVAILABLE`).
+const EXIT_NOT_SUPPORTED: u8 = 69;
 
 /// Why a driver ended before its time.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 /// Drives `E` as standard input says. `--version` tells name and version instead; `--kill-test CYCLES FOLDER` finds out whether acknowledged writes survive
 /// the process.
 ///
-/// Exit codes: 0 all phases done (whatever they counted), 64 input that cannot be used, 1 anything else.
+/// Exit codes: 0 all phases done (whatever they counted), 64 input that cannot be used, 69 the engine cannot be opened so, 1 anything else.
 #[must_use]
 pub fn main_loop<E: Engine>() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -61,6 +63,9 @@ pub fn main_loop<E: Engine>() -> ExitCode {
         Err(failure) => {
             let (text, code) = match failure {
                 Failure::Input(text) => (text, ExitCode::from(EXIT_USAGE)),
+                Failure::Engine(error) if error.is::<NotSupported>() => {
+                    (format!("{error:#}"), ExitCode::from(EXIT_NOT_SUPPORTED))
+                }
                 Failure::Engine(error) => (format!("{error:#}"), ExitCode::FAILURE),
             };
             // One line, whatever the engine put into its error.

@@ -74,12 +74,7 @@ impl Engine for RocksDb {
     fn session(&self) -> anyhow::Result<RocksDbSession<'_>> {
         let mut write = WriteOptions::default();
         write.set_sync(self.sync == SyncMode::Always);
-        Ok(RocksDbSession {
-            database: &self.database,
-            read: ReadOptions::default(),
-            write,
-            batch: WriteBatch::default(),
-        })
+        Ok(RocksDbSession { database: &self.database, read: ReadOptions::default(), write })
     }
 
     /// It waits, and forces tables and manifest to the device.
@@ -141,7 +136,6 @@ struct RocksDbSession<'a> {
     database: &'a DB,
     read: ReadOptions,
     write: WriteOptions,
-    batch: WriteBatch,
 }
 
 impl Session for RocksDbSession<'_> {
@@ -154,12 +148,15 @@ impl Session for RocksDbSession<'_> {
     }
 
     fn write(&mut self, batch: &Batch) -> anyhow::Result<()> {
-        self.batch.clear();
-        for (key, value) in batch.records() {
-            self.batch.put(key, value);
+        if let (1, Some((key, value))) = (batch.len(), batch.records().next()) {
+            return Ok(self.database.put_opt(key, value, &self.write)?);
         }
-        self.database.write_opt(&self.batch, &self.write)?;
-        Ok(())
+        // Handed over whole: the bindings keep none for the next time.
+        let mut together = WriteBatch::default();
+        for (key, value) in batch.records() {
+            together.put(key, value);
+        }
+        Ok(self.database.write_opt(together, &self.write)?)
     }
 
     fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
