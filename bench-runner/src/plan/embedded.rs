@@ -199,7 +199,9 @@ fn phases(
                 absent: false,
                 until,
             };
-            let warm = || vec![read(Until { seconds: warm_s, operations: 0 })];
+            let warm = || {
+                if warm_s > 0.0 { vec![read(Until { seconds: warm_s, operations: 0 })] } else { Vec::new() }
+            };
             let parts = vec![
                 part("read_before", warm(), vec![read(until)]),
                 part(name, Vec::new(), vec![Phase::Compact]),
