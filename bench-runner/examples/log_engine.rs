@@ -92,7 +92,9 @@ impl Session for &LogEngine {
     fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> anyhow::Result<bool> {
         let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
         let value = records.get(key);
-        value.map(|value| found(value));
+        if let Some(value) = value {
+            found(value);
+        }
         Ok(value.is_some())
     }
 

@@ -18,7 +18,7 @@ use plumbkv_bench_driver::protocol::{Phase, Ycsb};
 const SEED_MASK: u64 = (1 << 53) - 1;
 
 /// Tells the seed of stored directories from those of scenarios.
-const STORES: u64 = 0x5704_e5;
+const STORES: u64 = 0x0057_04e5;
 
 /// What a plan is made from.
 pub struct Request<'a> {
