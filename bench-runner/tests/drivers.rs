@@ -6,10 +6,12 @@
 use base64::Engine as _;
 use bench_runner::measure::Lab;
 use bench_runner::model::{Axes, Mode, Placement, Status, Trial};
-use bench_runner::plan::{CellKey, EmbeddedPhase, Step, Work};
+use bench_runner::plan::{
+    CellKey, EmbeddedPart, EmbeddedWork, EngineWanted, Pace, Step, Stock, StoreKey, StoreUse, Work,
+};
 use bench_runner::target::{Catalogue, Setup};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Records, SyncMode, Until, ValueKind};
+use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Profile, Records, Until, ValueKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -101,21 +103,29 @@ fn verifying_a_driver_has_it_write_and_read() {
     lab.verify_target("engine", Mode::Native).unwrap_err();
 }
 
-fn measured(script: &str, timeout_s: f64) -> Trial {
-    let (folder, lab) = lab_with(script);
+fn work(timeout_s: f64) -> EmbeddedWork {
     let cell = CellKey { key: "cell".to_owned(), label: "cell".to_owned(), axes: Axes::default() };
     let until = Until { seconds: 0.1, operations: 1_000 };
-    let phase = EmbeddedPhase {
-        cell,
-        cache_bytes: Some(0),
-        sync: SyncMode::Never,
-        records: Records { count: 1_000, value_bytes: 100, values: ValueKind::Incompressible },
+    let read = Phase::ReadRandom { distribution: Distribution::Uniform, threads: 1, absent: false, until };
+    EmbeddedWork {
+        engine: EngineWanted { cache_bytes: Some(0), ..EngineWanted::default() },
+        records: RECORDS,
+        store: StoreUse::Fresh,
+        releases: false,
+        draw_seed: 0,
         before: vec![Phase::Load { order: Order::Random, batch: 100, flush_every: None }],
-        measured: Phase::ReadRandom { distribution: Distribution::Uniform, threads: 1, absent: false, until },
+        killed: false,
+        parts: vec![EmbeddedPart { cell, before: Vec::new(), measured: vec![read] }],
+        pace: Pace::default(),
         timeout_s,
-    };
-    let step = Step {
-        position: 3,
+    }
+}
+
+const RECORDS: Records = Records { count: 1_000, value_bytes: 100, values: ValueKind::Incompressible };
+
+fn step(position: u32, work: Work) -> Step {
+    Step {
+        position,
         scenario: "test".to_owned(),
         target: "engine".to_owned(),
         mode: Mode::Native,
@@ -125,9 +135,17 @@ fn measured(script: &str, timeout_s: f64) -> Trial {
         cap_bytes: None,
         memory_limit_bytes: None,
         variant: None,
-        work: Work::Embedded { phase },
-    };
-    let mut trials = lab.run_step(&step, &mut |_| {}).trials;
+        work,
+    }
+}
+
+fn run(lab: &Lab, position: u32, work: EmbeddedWork) -> Vec<(String, Trial)> {
+    lab.run_step(&step(position, Work::Embedded { work: Box::new(work) }), &mut |_| {}).trials
+}
+
+fn measured(script: &str, timeout_s: f64) -> Trial {
+    let (folder, lab) = lab_with(script);
+    let mut trials = run(&lab, 3, work(timeout_s));
     // The store's folder goes with the driver.
     let left = std::fs::read_dir(folder.path()).unwrap().flatten().count();
     assert_eq!((trials.len(), left), (1, 1), "one trial, and nothing but the script left");
@@ -197,4 +215,132 @@ fn a_histogram_that_does_not_hold_its_count_is_invalid() {
     let trial = measured(&script(&all, ""), 60.0);
     assert_eq!(trial.status, Status::Invalid);
     assert!(trial.reason.unwrap().contains("histogram of get cannot be read"));
+}
+
+/// An engine that keeps a mark in its folder: it says how often it was opened there, and has as many phases as its
+/// workload, all of a thousand operations.
+fn marking(extra: &str) -> String {
+    let phase = result(0, 0).replace("\"phase\":0", "\"phase\":'$n'");
+    format!(
+        "read workload\n\
+         folder=$(echo \"$workload\" | sed 's/.*\"location\":\"\\([^\"]*\\)\".*/\\1/')\n\
+         phases=$(echo \"$workload\" | grep -o '\"kind\":' | wc -l)\n\
+         echo opened >> \"$folder/mark\"\n\
+         {extra}\
+         opened=$(wc -l < \"$folder/mark\")\n\
+         echo '{{\"type\":\"ready\",\"engine\":\"engine\",\"version\":\"1.2\",\"allocator\":\"libc\",\"settings\":[{{\"key\":\"opened\",\"value\":\"'$opened'\"}}],\"promise\":\"survives the process\",\"open_ns\":3000000}}'\n\
+         n=0\n\
+         while [ $n -lt $phases ]; do\n\
+         echo '{{\"type\":\"waiting\",\"phase\":'$n'}}'\nread go\n\
+         echo '{phase}'\nn=$((n+1))\ndone\n\
+         echo '{{\"type\":\"waiting\",\"phase\":'$n'}}'\nread go\necho '{{\"type\":\"done\"}}'\n"
+    )
+}
+
+fn key() -> StoreKey {
+    StoreKey {
+        target: "engine".to_owned(),
+        records: RECORDS,
+        batch: 100,
+        profile: Profile::Default,
+        memory_limit_bytes: None,
+        seed: 42,
+    }
+}
+
+fn two_cells(store: StoreUse) -> EmbeddedWork {
+    let mut work = EmbeddedWork { before: Vec::new(), store, ..work(60.0) };
+    let mut second = work.parts[0].clone();
+    second.cell.key = "second".to_owned();
+    second.before = second.measured.clone();
+    work.parts.push(second);
+    work
+}
+
+fn stores(folder: &Path) -> usize {
+    std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .filter(|it| it.file_name().to_string_lossy().starts_with("store-"))
+        .count()
+}
+
+#[test]
+fn cells_of_one_process_read_a_directory_that_was_loaded_once_and_a_copy_leaves_it_alone() {
+    let (folder, lab) = lab_with(&marking(""));
+    let cell = CellKey { key: "stock".to_owned(), label: "stock".to_owned(), axes: Axes::default() };
+    let stock = Stock { cell, key: key(), pace: Pace::default(), timeout_s: 60.0 };
+    let stocked = lab.run_step(&step(0, Work::Stock { stock: Box::new(stock) }), &mut |_| {}).trials;
+    assert_eq!((stocked[0].1.status, stocked[0].1.reason.as_deref()), (Status::Ok, None));
+    // A load and the settling after it, two milliseconds each.
+    assert!((value(&stocked[0].1, "settled_ops_per_second") - 250_000.0).abs() < 1e-6);
+    let opened = |trial: &Trial| trial.facts["engine_settings"][0].as_str().unwrap().to_owned();
+    let read = run(&lab, 1, two_cells(StoreUse::Kept(key())));
+    let keys: Vec<&str> = read.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["cell", "second"]);
+    assert!(
+        read.iter().all(|(_, trial)| trial.status == Status::Ok && opened(trial) == "opened=2"),
+        "{read:?}"
+    );
+    assert_eq!(read[0].1.facts["sync_promise"], "survives the process");
+    let copied = run(&lab, 2, two_cells(StoreUse::Copy(key())));
+    assert_eq!(opened(&copied[0].1), "opened=3");
+    let last = EmbeddedWork { releases: true, ..two_cells(StoreUse::Kept(key())) };
+    assert_eq!(
+        opened(&run(&lab, 3, last)[0].1),
+        "opened=3",
+        "the copy was written to, not what it was made of"
+    );
+    assert_eq!(stores(folder.path()), 1, "it stays for a step that is measured again");
+    let next = run(&lab, 4, work(60.0));
+    assert_eq!((next[0].1.status, stores(folder.path())), (Status::Ok, 0));
+    // Where its load was lost with an interrupted run it is loaded again.
+    let again = run(&lab, 5, two_cells(StoreUse::Kept(key())));
+    assert_eq!(opened(&again[0].1), "opened=2");
+}
+
+#[test]
+fn a_driver_that_was_killed_leaves_what_the_next_one_opens() {
+    let (_folder, lab) = lab_with(&marking(""));
+    let mut killed = EmbeddedWork { killed: true, ..work(60.0) };
+    killed.parts[0].measured.clear();
+    let trials = run(&lab, 0, killed);
+    let trial = &trials[0].1;
+    assert_eq!((trial.status, trial.reason.as_deref()), (Status::Ok, None));
+    assert_eq!(trial.facts["engine_settings"], serde_json::json!(["opened=2"]));
+    assert!((value(trial, "open_ms") - 3.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_cell_that_breaks_leaves_those_before_it_and_takes_those_after_it() {
+    // The third phase, which is the second cell's, never comes to its end.
+    let dies = "read go\n[ $n -eq 2 ] && { echo 'disk full' >&2; exit 1; }\n";
+    let script = marking("").replacen("read go\n", dies, 1);
+    let (_folder, lab) = lab_with(&script);
+    let trials = run(&lab, 0, EmbeddedWork { before: Vec::new(), ..two_cells(StoreUse::Fresh) });
+    let told: Vec<(Status, bool)> = trials
+        .iter()
+        .map(|(_, trial)| (trial.status, trial.reason.as_deref().is_some_and(|it| it.contains("disk full"))))
+        .collect();
+    assert_eq!(told, [(Status::Ok, false), (Status::Failed, true)]);
+}
+
+#[test]
+fn what_an_engine_has_no_call_for_is_left_out_with_its_words() {
+    let missing = lines(0, 0);
+    let missing: Vec<String> = missing
+        .iter()
+        .map(|line| line.replace("\"phase\":1,", "\"phase\":1,\"not_supported\":\"it has no such call\","))
+        .collect();
+    let trial = measured(&script(&missing, ""), 60.0);
+    assert_eq!(
+        (trial.status, trial.reason.as_deref()),
+        (Status::Skipped, Some("not supported: it has no such call"))
+    );
+    let refused = "read workload\necho 'engine driver: cannot open the store: not supported: engine: no such profile' >&2\nexit 1\n";
+    let trial = measured(refused, 60.0);
+    assert_eq!(
+        (trial.status, trial.reason.as_deref()),
+        (Status::Skipped, Some("not supported: engine: no such profile"))
+    );
 }

@@ -76,6 +76,7 @@ fn done<E: Engine>(options: &EngineOptions, phases: &[Phase]) -> Result<Vec<Stri
         schema: WORKLOAD_SCHEMA.to_owned(),
         schema_version: SCHEMA_VERSION,
         seed: 7,
+        draw_seed: 0,
         engine: options.clone(),
         records: Records { count: RECORDS, value_bytes: 100, values: ValueKind::HalfCompressible },
         phases: phases.to_vec(),

@@ -102,6 +102,7 @@ pub fn run<E: Engine>(input: &mut impl BufRead, output: &mut impl Write) -> Resu
     for (number, phase) in workload.phases.iter().enumerate() {
         say(output, &Message::Waiting { phase: number })?;
         input.read_line(&mut String::new())?;
+        store.begin_phase(workload.draw_seed, number);
         let result = phases::run(&mut engine, &workload.engine, &store, number, phase)?;
         say(output, &Message::Phase(result))?;
     }

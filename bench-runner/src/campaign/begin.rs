@@ -1,7 +1,7 @@
 //! What is found here, and what is planned on it: everything a campaign knows before its first step.
 
 use super::catalogue;
-use crate::environment::{Reader, advice, hypervisor_vendor, machine, source, system};
+use crate::environment::{Reader, advice, disk_sync, filesystem, hypervisor_vendor, machine, source, system};
 use crate::model::{
     Component, Environment, Machine, Mode, Profile, Role, ScenarioInfo, Source, TargetRecord,
 };
@@ -146,7 +146,11 @@ pub fn choose(all: Vec<Scenario>, wanted: &[String]) -> anyhow::Result<Vec<Scena
             bail!("no scenario `{key}`; {}", strict::advice(key, &keys));
         }
     }
-    Ok(all.into_iter().filter(|one| wanted.is_empty() || wanted.iter().any(|key| key == one.key())).collect())
+    let is_wanted = |one: &Scenario| match wanted {
+        [] => !one.definition().by_name,
+        named => named.iter().any(|key| key == one.key()),
+    };
+    Ok(all.into_iter().filter(is_wanted).collect())
 }
 
 /// The plan of a selection.
@@ -179,6 +183,7 @@ pub fn planned(
                 .flat_map(|scenario| &scenario.definition().targets)
                 .any(|each| each.modes.contains(&Mode::External)),
         admits: &admits,
+        pace: &|target| catalogue.get(target).map_or_else(plan::Pace::default, |definition| definition.pace),
     });
     if plan.steps.is_empty() {
         bail!(
@@ -203,6 +208,30 @@ pub fn unsuited(step: &Step, catalogue: &Catalogue, url: Option<&str>) -> Option
     reasons?.first().map(|reason| (*reason).to_owned())
 }
 
+/// Whether embedded engines have files on this machine's disk.
+fn has_a_store(work: &Work) -> bool {
+    matches!(work, Work::Embedded { .. } | Work::Stock { .. })
+}
+
+/// Refuses a plan that needs more room for the files of embedded engines than there is where they will lie.
+///
+/// # Errors
+/// Says how much is needed and how much is free, and what to do.
+pub fn has_room(plan: &plan::Plan) -> anyhow::Result<()> {
+    let folder = std::env::temp_dir();
+    let (needed, free) = (plan.disk_bytes(), target::page_cache::free_bytes(&folder));
+    match free {
+        Some(free) if needed > free => bail!(
+            "the files of embedded engines take up to {:.1} GB, and {} has {:.1} GB free: name another folder with \
+             TMPDIR=DIR, or choose fewer scenarios with --scenario KEY",
+            needed as f64 / 1e9,
+            folder.display(),
+            free as f64 / 1e9
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses to begin without the system under test, or without a target that was asked for by name. Any other
 /// that is missing becomes skipped cells.
 ///
@@ -211,7 +240,9 @@ pub fn unsuited(step: &Step, catalogue: &Catalogue, url: Option<&str>) -> Option
 pub fn wanted_are_here(plan: &plan::Plan, selection: &Selection, bench: &Bench) -> anyhow::Result<()> {
     let takes_part = |key: &str| plan.steps.iter().any(|step| step.target == key);
     let missing = bench.records.iter().find(|record| {
-        let wanted = record.role == Role::Subject || selection.targets.contains(&record.key);
+        // Drivers are built apart, and only where embedded engines are to be measured.
+        let is_driver = record.transport == "in_process";
+        let wanted = (record.role == Role::Subject && !is_driver) || selection.targets.contains(&record.key);
         !record.available && wanted && takes_part(&record.key)
     });
     match missing {
@@ -250,6 +281,13 @@ pub fn begin(
     if let Some((server, generator)) = bench.setup.cpus {
         environment.server_cpus = server.to_string();
         environment.generator_cpus = generator.to_string();
+    }
+    if plan.steps.iter().any(|step| step.mode == Mode::Native && has_a_store(&step.work)) {
+        let folder = &bench.setup.work_dir;
+        let told = disk_sync(folder)?;
+        environment.disk_filesystem = Some(filesystem(folder));
+        environment.disk_syncs_per_second = Some(told.per_second.round());
+        environment.disk_sync_ns_p50 = Some(told.ns_p50.round());
     }
     let url = options.tools.external.as_ref().and_then(|it| it.url.as_deref().or(it.shown.as_deref()));
     let obstacle = |step: &Step| {
@@ -302,7 +340,12 @@ pub fn begin(
         machine,
         environment,
         targets: bench.records.clone(),
-        scenarios: scenarios.iter().map(|scenario| info(scenario, profile)).collect(),
+        // One that has nothing under this profile would be a page without a figure.
+        scenarios: scenarios
+            .iter()
+            .filter(|scenario| plan.steps.iter().any(|step| step.scenario == scenario.key()))
+            .map(|scenario| info(scenario, profile))
+            .collect(),
         steps: plan.steps,
         skipped,
         components: options.components.clone(),

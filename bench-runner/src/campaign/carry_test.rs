@@ -45,7 +45,14 @@ fn campaign(profile: Profile) -> Campaign {
     let scenario = Scenario::parse("demo.toml", DEMO).unwrap();
     let scenarios = [scenario];
     let admits = |_: &str, _: Mode| true;
-    let request = plan::Request { scenarios: &scenarios, profile, seed: 7, pinned: true, admits: &admits };
+    let request = plan::Request {
+        scenarios: &scenarios,
+        profile,
+        seed: 7,
+        pinned: true,
+        admits: &admits,
+        pace: &|_| plan::Pace::default(),
+    };
     let steps = plan::build(&request).steps;
     let empty = tempfile::tempdir().unwrap();
     let reader = Reader::below(empty.path());

@@ -34,6 +34,9 @@ pub struct Definition {
     /// Axes that both sides have, each a value or a list of which any will do.
     #[serde(default)]
     pub at: Map<String, Value>,
+    /// Axes that neither side has: cells that have one take no part.
+    #[serde(default)]
+    pub without: Vec<String>,
     /// Cells above the line.
     pub numerator: Side,
     /// Cells below it; without, the figure itself is bounded.
@@ -201,7 +204,7 @@ fn faults_of(claim: &Definition, scenarios: &[&str], targets: &[&str]) -> Vec<St
         faults.push("`minus` takes a ratio from a ratio, or a figure from a figure".to_owned());
     }
     if let Some(or) = &claim.or
-        && (claim.denominator.is_none() || !or.bound.is_finite() || or.bound <= 0.0)
+        && (!or.bound.is_finite() || or.bound <= 0.0)
     {
         faults.push("`or` is another denominator with a bound above zero".to_owned());
     }
@@ -234,6 +237,12 @@ fn faults_of(claim: &Definition, scenarios: &[&str], targets: &[&str]) -> Vec<St
     }
     for axes in std::iter::once(&claim.at).chain(sides(claim).map(|side| &side.axes)) {
         faults.extend(faults_of_axes(axes));
+    }
+    for name in &claim.without {
+        faults.extend(fault_of_axis(name, &Value::Null).filter(|fault| fault.starts_with("unknown axis")));
+        if claim.at.contains_key(name) || sides(claim).any(|side| side.axes.contains_key(name)) {
+            faults.push(format!("`without` names `{name}`, which a side is to have"));
+        }
     }
     if let Some(denominator) = &claim.denominator
         && denominator == &claim.numerator
@@ -316,6 +325,18 @@ measure = "bench-runner run --profile full --scenario wire-pipeline"
     }
 
     #[test]
+    fn an_absolute_bound_may_have_a_ratio_in_its_place() {
+        let text = CLAIM.replace(
+            "denominator = { target = \"redis-server\" }",
+            "or = { denominator = { target = \"redis-server\" }, bound = 2.0 }",
+        );
+        let claim = read(&text).unwrap().remove(0);
+        assert_eq!((claim.denominator.is_none(), claim.bound), (true, 0.5));
+        let other = claim.otherwise().unwrap();
+        assert_eq!((other.denominator.unwrap().target.as_str(), other.bound), ("redis-server", 2.0));
+    }
+
+    #[test]
     fn what_makes_no_sense_is_told_with_what_was_meant() {
         for (from, to, told) in [
             ("metric = \"server_cpu", "metric = \"sever_cpu", "did you mean `server_cpu_ns_per_op`?"),
@@ -325,6 +346,8 @@ measure = "bench-runner run --profile full --scenario wire-pipeline"
             ("pipeline = 16", "pipeline = \"16\"", "axis `pipeline`: invalid type: string \"16\""),
             ("pipeline = 16", "pipeline = [1, \"16\"]", "axis `pipeline`: invalid type: string \"16\""),
             ("pipeline = 16", "pipeline = []", "axis `pipeline`: invalid type: sequence"),
+            ("bound = 0.5", "bound = 0.5\nwithout = [\"distributon\"]", "did you mean `distribution`?"),
+            ("bound = 0.5", "bound = 0.5\nwithout = [\"pipeline\"]", "which a side is to have"),
             ("bound = 0.5", "bound = 0.0", "must be a number above zero"),
             ("bound = 0.5", "bond = 0.5", "unknown key `bond`; did you mean `bound`?"),
             ("comparison = \"<=\"", "comparison = \"<\"", "unknown word `<`"),

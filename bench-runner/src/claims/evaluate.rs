@@ -281,6 +281,7 @@ fn selects(definition: &Definition, side: &Side, point: &Point) -> bool {
         && definition.placement.is_none_or(|placement| placement == cell.placement)
         && definition.at.iter().chain(&side.axes).all(|(name, wanted)| is_at(axes.get(name), wanted))
         && SWITCHES.iter().all(|name| absent(name))
+        && definition.without.iter().all(|name| !axes.contains_key(name))
         && definition.sides().all(|other| other.axes.keys().all(|name| absent(name)))
 }
 

@@ -56,6 +56,34 @@ fn cells_pair_where_they_differ_in_nothing_but_what_is_named() {
 }
 
 #[test]
+fn cells_with_an_axis_that_is_left_out_take_no_part() {
+    let (run, mut record) = record("wire-single");
+    let all = evaluated(&definition(AGAINST_REDIS), &run, &record);
+    assert_eq!(all.machines[0].evidence.len(), 1);
+    let text = format!("without = [\"distribution\"]\n{AGAINST_REDIS}");
+    assert_eq!(evaluated(&definition(&text), &run, &record).machines[0].evidence.len(), 1);
+    for cell in &mut record.cells {
+        cell.axes.distribution = Some("sequential".to_owned());
+    }
+    let none = evaluated(&definition(&text), &run, &record);
+    assert_eq!((none.verdict, none.machines[0].evidence.len()), (ClaimVerdict::NotMeasured, 0));
+}
+
+#[test]
+fn a_bound_on_the_figure_itself_may_be_met_by_a_ratio() {
+    let (run, record) = record("wire-single");
+    let text = AGAINST_REDIS.replace("bound = 1000.0", "bound = 0.001").replace(
+        "denominator = { target = \"redis-server\" }",
+        "or = { denominator = { target = \"redis-server\" }, bound = 1000.0 }",
+    );
+    let claim = evaluated(&definition(&text), &run, &record);
+    assert_eq!(claim.verdict, ClaimVerdict::Holds, "{claim:?}");
+    assert!(claim.machines[0].evidence[0].denominator.as_deref().unwrap().starts_with("redis-server"));
+    let neither = text.replace("bound = 1000.0", "bound = 0.000001");
+    assert_eq!(evaluated(&definition(&neither), &run, &record).verdict, ClaimVerdict::Fails);
+}
+
+#[test]
 fn a_remark_stands_beside_a_failure_only() {
     let (run, record) = record("wire-single");
     for (bound, remark) in [("1000.0", None), ("0.001", Some("The kernel's part."))] {

@@ -3,7 +3,7 @@
 use super::selection::SelectionArgs;
 use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
-use crate::campaign::begin::{choose, draw_seed, planned};
+use crate::campaign::begin::{choose, draw_seed, has_room, planned};
 use crate::campaign::catalogue;
 use crate::output::{progress::words, table};
 use crate::plan::{mode_name, placement_name, step_seconds};
@@ -28,8 +28,13 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let seed = args.selection.seed.unwrap_or_else(draw_seed);
     let plan = planned(&scenarios, &targets, &selection, seed)?;
     let seconds = plan.seconds();
+    let disk_bytes = plan.disk_bytes();
+    // First of all: hours are of no use where there is no room.
+    if disk_bytes > 0 && global.format != Format::Json {
+        put(&format!("Room on the disk for the files of embedded engines: {}\n\n", room(disk_bytes)))?;
+    }
     if global.format == Format::Json {
-        let all = json!({"seed": seed, "estimated_s": seconds, "cells": plan.cells(), "steps": plan.steps});
+        let all = json!({"seed": seed, "estimated_s": seconds, "cells": plan.cells(), "disk_bytes": disk_bytes, "steps": plan.steps});
         put(&format!("{all:#}\n"))?;
     } else {
         let rows: Vec<Vec<String>> = plan
@@ -60,6 +65,19 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             words(Duration::from_secs_f64(seconds))
         ))?;
     }
+    has_room(&plan)?;
     args.selection.check_budget(seconds)?;
     Ok(EXIT_FINE)
+}
+
+/// `up to 21.3 GB at one time (an estimate), 34.0 GB free in /tmp`.
+fn room(needed: u64) -> String {
+    let folder = std::env::temp_dir();
+    let free = crate::target::page_cache::free_bytes(&folder);
+    let free = free.map_or_else(String::new, |free| format!(", {} free", gigabytes(free)));
+    format!("up to {} at one time (an estimate){free} in {}", gigabytes(needed), folder.display())
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
 }

@@ -115,6 +115,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let plan = planned(&scenarios, &known, &selection, seed)?;
     let tried = Plan { steps: tried(&plan, &known, url.as_deref())? };
     let seconds = tried.seconds();
+    begin::has_room(&tried)?;
     args.selection.check_budget(seconds)?;
     if args.dry_run {
         println!(

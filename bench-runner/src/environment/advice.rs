@@ -95,6 +95,9 @@ mod tests {
             load_average_start: 0.1,
             server_cpus: String::new(),
             generator_cpus: String::new(),
+            disk_filesystem: None,
+            disk_syncs_per_second: None,
+            disk_sync_ns_p50: None,
             tools: Vec::new(),
         }
     }

@@ -3,6 +3,7 @@
 //! [`Reader`] reads below a root folder, so that tests hand it a tree of fixture files.
 
 mod advice;
+mod disk;
 mod fitness;
 mod machine;
 mod reader;
@@ -11,6 +12,7 @@ mod source;
 mod system;
 
 pub use advice::advice;
+pub use disk::{DiskSync, disk_sync, filesystem};
 pub use fitness::{Facts, Finding, Fitness, is_fit, judge};
 pub use machine::{hypervisor_vendor, machine};
 pub use reader::Reader;

@@ -41,6 +41,9 @@ pub fn system(reader: &Reader) -> Environment {
         load_average_start: load_average(reader).unwrap_or(0.0),
         server_cpus: String::new(),
         generator_cpus: String::new(),
+        disk_filesystem: None,
+        disk_syncs_per_second: None,
+        disk_sync_ns_p50: None,
         tools: tools(),
     }
 }

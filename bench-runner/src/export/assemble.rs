@@ -193,7 +193,7 @@ pub fn value_of(trial: &Trial, metric: &str, operation: Option<&str>) -> Option<
 
 /// Order of the points: operation as the pages list them, then size, mix, depth, connections.
 fn axes_rank(axes: &Axes) -> impl Ord + use<> {
-    const OPERATIONS: [&str; 17] = [
+    const OPERATIONS: [&str; 38] = [
         "peak",
         "set",
         "get",
@@ -211,6 +211,27 @@ fn axes_rank(axes: &Axes) -> impl Ord + use<> {
         "expire",
         "flush",
         "start",
+        "stock",
+        "load",
+        "read_random",
+        "read_absent",
+        "read_ordered",
+        "read_sequential",
+        "scan",
+        "scan_reverse",
+        "scan_prefix",
+        "write",
+        "ycsb_a",
+        "ycsb_b",
+        "ycsb_c",
+        "ycsb_d",
+        "ycsb_e",
+        "ycsb_f",
+        "read_before",
+        "compact",
+        "read_after",
+        "open",
+        "open_killed",
     ];
     let operation = OPERATIONS.iter().position(|known| *known == axes.operation).unwrap_or(OPERATIONS.len());
     (
@@ -218,6 +239,7 @@ fn axes_rank(axes: &Axes) -> impl Ord + use<> {
         (axes.cap_bytes, axes.value_bytes),
         (axes.set_percent.map(|percent| u32::MAX - percent), axes.pipeline),
         (axes.clients, axes.requests, axes.keys, axes.rate_percent, axes.rate_per_second),
+        (axes.memory_limit_bytes, axes.cache_bytes, axes.sync.is_some(), axes.sync.clone(), axes.batch),
         (axes.distribution.clone(), axes.variant.clone(), axes.client_program.clone()),
     )
 }

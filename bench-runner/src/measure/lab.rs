@@ -1,6 +1,7 @@
 //! The one door to measuring: starts the target of a step, has its cells measured, ends it.
 
 use super::progress::{Progress, Stage};
+use super::shelf::Shelf;
 use super::trial::broken;
 use super::{embedded, keyspace, memory_cap, startup, wire};
 use crate::load::generator::raise_open_files;
@@ -19,6 +20,8 @@ pub struct Lab {
     catalogue: Catalogue,
     setup: Setup,
     stop: Arc<AtomicBool>,
+    /// Directories that were loaded for several steps.
+    shelf: Shelf,
 }
 
 /// What the measuring of one step needs.
@@ -29,6 +32,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) binary_override: Option<&'a std::path::Path>,
     pub(crate) placed: Placed,
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) shelf: &'a Shelf,
     pub(crate) progress: &'a mut dyn FnMut(Progress),
 }
 
@@ -38,7 +42,7 @@ impl Lab {
     pub fn new(catalogue: Catalogue, setup: Setup, stop: Arc<AtomicBool>) -> Self {
         raise_open_files();
         own_cgroup::remove_left_behind();
-        Self { catalogue, setup, stop }
+        Self { catalogue, setup, stop, shelf: Shelf::default() }
     }
 
     /// The targets it knows.
@@ -56,6 +60,7 @@ impl Lab {
     /// Carries out one step. A target that breaks gives trials with a status and a reason; only the stop flag
     /// leaves trials out.
     pub fn run_step(&self, step: &Step, progress: &mut dyn FnMut(Progress)) -> StepOutcome {
+        self.shelf.begin(step.position);
         let trials = match self.catalogue.get(&step.target) {
             None => {
                 fail_all(step, 0, Status::Failed, &format!("no target '{}' in targets.toml", step.target))
@@ -70,6 +75,7 @@ impl Lab {
                     binary_override: self.catalogue.overridden(&step.target),
                     placed,
                     stop: &self.stop,
+                    shelf: &self.shelf,
                     progress,
                 };
                 bench.run()
@@ -93,9 +99,10 @@ impl Bench<'_> {
                 .map(|trial| (cell.key.clone(), trial))
                 .collect();
         }
-        if let Work::Embedded { phase } = &step.work {
-            let trial = embedded::measure(self, phase);
-            return trial.into_iter().map(|trial| (phase.cell.key.clone(), trial)).collect();
+        match &step.work {
+            Work::Embedded { work } => return embedded::measure(self, work),
+            Work::Stock { stock } => return embedded::stock(self, stock),
+            _ => {}
         }
         self.tell("", Stage::Starting);
         let mut target = match self.start() {
@@ -109,7 +116,7 @@ impl Bench<'_> {
                 .into_iter()
                 .map(|trial| (phase.cell.key.clone(), trial))
                 .collect(),
-            Work::Startup { .. } | Work::Embedded { .. } => Vec::new(),
+            Work::Startup { .. } | Work::Embedded { .. } | Work::Stock { .. } => Vec::new(),
             Work::MemoryPerKey { phase } => keyspace::per_key(self, &mut target, phase)
                 .into_iter()
                 .map(|trial| (phase.cell.key.clone(), trial))

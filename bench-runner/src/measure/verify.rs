@@ -3,9 +3,9 @@
 use super::lab::Lab;
 use crate::load::client::{Answered, Client};
 use crate::model::{Axes, Mode, Placement, Status};
-use crate::plan::{CellKey, EmbeddedPhase, Step, Work};
+use crate::plan::{CellKey, EmbeddedPart, EmbeddedWork, EngineWanted, Pace, Step, StoreUse, Work};
 use crate::target::{Definition, Placed, Protocol, RunningTarget, Start, start, verify_foreign};
-use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Records, SyncMode, Until, ValueKind};
+use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Records, Until, ValueKind};
 use std::time::Duration;
 
 /// Records that a driver writes and reads again.
@@ -45,18 +45,18 @@ impl Lab {
     fn verify_driver(&self, key: &str, mode: Mode) -> Result<String, String> {
         let cell = CellKey { key: "verify".to_owned(), label: "verify".to_owned(), axes: Axes::default() };
         let until = Until { seconds: 0.0, operations: RECORDS };
-        let phase = EmbeddedPhase {
-            cell,
-            cache_bytes: None,
-            sync: SyncMode::Never,
+        let read =
+            Phase::ReadRandom { distribution: Distribution::Uniform, threads: 1, absent: false, until };
+        let work = EmbeddedWork {
+            engine: EngineWanted::default(),
             records: Records { count: RECORDS, value_bytes: 100, values: ValueKind::Incompressible },
+            store: StoreUse::Fresh,
+            releases: false,
+            draw_seed: 0,
             before: vec![Phase::Load { order: Order::Random, batch: 100, flush_every: None }],
-            measured: Phase::ReadRandom {
-                distribution: Distribution::Uniform,
-                threads: 1,
-                absent: false,
-                until,
-            },
+            killed: false,
+            parts: vec![EmbeddedPart { cell, before: Vec::new(), measured: vec![read] }],
+            pace: Pace::default(),
             timeout_s: 30.0,
         };
         let step = Step {
@@ -70,7 +70,7 @@ impl Lab {
             cap_bytes: None,
             memory_limit_bytes: None,
             variant: None,
-            work: Work::Embedded { phase },
+            work: Work::Embedded { work: Box::new(work) },
         };
         let trials = self.run_step(&step, &mut |_| {}).trials;
         let (_, trial) = trials.into_iter().next().ok_or_else(|| format!("{key}: stopped"))?;

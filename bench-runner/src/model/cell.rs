@@ -91,7 +91,8 @@ pub enum Spread {
 #[serde(deny_unknown_fields)]
 pub struct Axes {
     /// `set`, `get`, `del`, `mixed`, `peak`, `knee`, `fill`, `overwrite`, `ttl_churn`, `trace`, `expire`,
-    /// `hostile`, `idle`, `grow`, `flush`, `start`; of an embedded engine `load`, `read_random`, `scan` …
+    /// `hostile`, `idle`, `grow`, `flush`, `start`; of an embedded engine `load`, `read_random`, `scan` …, and `stock` for the
+    /// load of a directory that other cells read.
     pub operation: String,
     /// Connections.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,6 +175,15 @@ pub struct Axes {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub cache_bytes: Option<u64>,
+    /// Records per transaction of an embedded engine's writes, where that is an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub batch: Option<u32>,
+    /// When an embedded engine's writes are forced to the device: `interval` (about every second), `always` (before each is
+    /// acknowledged). Absent: when the system likes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub sync: Option<String>,
 }
 
 /// One target in one mode at one point of the axes.

@@ -74,6 +74,18 @@ pub struct Environment {
     pub server_cpus: String,
     /// CPUs the generator was pinned to; empty when not pinned.
     pub generator_cpus: String,
+    /// File system that embedded engines had their files on: `ext4`. Absent: none was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub disk_filesystem: Option<String>,
+    /// Appends of 128 bytes, each followed by `fdatasync`, that the disk did per second when the run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub disk_syncs_per_second: Option<f64>,
+    /// Median time of such an append with its `fdatasync`, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub disk_sync_ns_p50: Option<f64>,
     /// Versions of the tools used: `rustc 1.95.0`, `podman 4.3.1`.
     pub tools: Vec<String>,
 }

@@ -3,15 +3,22 @@
 //! Round by round (trial by trial) through the scenarios; inside a round the targets and modes of a
 //! scenario alternate, in an order that changes from round to round: see [`super::order`].
 
-use super::cells::{Unit, units};
+use super::cells::{Unit, Who, units};
 use super::cost::step_seconds;
+use super::disk::disk_bytes;
+use super::driven::{EmbeddedPart, Pace, Stock, StoreKey, StoreUse};
+use super::embedded::{Common, stock_cell};
 use super::order::{arrange, rotation, row};
 use super::step::{Offer, Step, Work};
-use crate::model::{Mode, Profile};
+use crate::model::{Mode, Placement, Profile};
 use crate::scenario::Scenario;
+use plumbkv_bench_driver::protocol::{Phase, Ycsb};
 
 /// Seeds stay below 2^53, so that a JSON reader that knows only doubles keeps them whole.
 const SEED_MASK: u64 = (1 << 53) - 1;
+
+/// Tells the seed of stored directories from those of scenarios.
+const STORES: u64 = 0x0057_04e5;
 
 /// What a plan is made from.
 pub struct Request<'a> {
@@ -25,6 +32,8 @@ pub struct Request<'a> {
     pub pinned: bool,
     /// Which target and mode take part.
     pub admits: &'a dyn Fn(&str, Mode) -> bool,
+    /// How fast an embedded engine is, roughly.
+    pub pace: &'a dyn Fn(&str) -> Pace,
 }
 
 /// An ordered list of steps.
@@ -39,6 +48,12 @@ impl Plan {
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.steps.iter().map(step_seconds).sum()
+    }
+
+    /// The most that embedded engines have on the disk at one time, bytes, estimated.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        disk_bytes(&self.steps)
     }
 
     /// Number of different cells.
@@ -60,7 +75,8 @@ pub fn build(request: &Request<'_>) -> Plan {
         })
         .collect();
     let most = request.scenarios.iter().map(|scenario| scenario.rules(request.profile).trials).max();
-    let mut steps = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut stocked: Vec<StoreKey> = Vec::new();
     for trial in 0..most.unwrap_or(0) {
         for (scenario, seed, units) in &arranged {
             let trials = scenario.rules(request.profile).trials;
@@ -75,28 +91,109 @@ pub fn build(request: &Request<'_>) -> Plan {
                 let order = row(part.len(), trial as usize);
                 order.into_iter().filter_map(|index| part.get(index).copied()).collect::<Vec<_>>()
             });
+            let mut ordered: Vec<&Unit> = ordered.collect();
+            // Measured once, large directories are better gone before the next target's are loaded.
+            let one_by_one = trials == 1 && ordered.iter().any(|unit| store_seed(&unit.work).is_some());
+            if one_by_one {
+                ordered.sort_by(|one, other| one.target.cmp(&other.target));
+            }
+            let place = |steps: &[Step]| u32::try_from(steps.len()).unwrap_or(u32::MAX);
+            for unit in ordered.iter().filter(|_| !one_by_one) {
+                if let Some(step) = stock(unit, scenario, request, &mut stocked) {
+                    steps.push(Step { position: place(&steps), ..step });
+                }
+            }
             for unit in ordered {
+                if let Some(step) = stock(unit, scenario, request, &mut stocked) {
+                    steps.push(Step { position: place(&steps), ..step });
+                }
                 let trials = unit.trials.unwrap_or(trials);
                 if trial >= trials {
                     continue;
                 }
                 steps.push(Step {
-                    position: u32::try_from(steps.len()).unwrap_or(u32::MAX),
+                    position: place(&steps),
                     scenario: scenario.key().to_owned(),
                     target: unit.target.clone(),
                     mode: unit.mode,
                     placement: unit.placement,
                     trial,
-                    seed,
+                    seed: store_seed(&unit.work).unwrap_or(seed),
                     cap_bytes: unit.cap_bytes,
                     memory_limit_bytes: unit.memory_limit_bytes,
                     variant: unit.variant.clone(),
-                    work: rotated(&unit.work, trial, trials),
+                    work: drawn_anew(rotated(&unit.work, trial, trials), seed),
                 });
             }
         }
     }
+    release(&mut steps);
     Plan { steps }
+}
+
+/// The step that loads the stored directory a unit needs, where none before it did.
+fn stock(
+    unit: &Unit,
+    scenario: &Scenario,
+    request: &Request<'_>,
+    stocked: &mut Vec<StoreKey>,
+) -> Option<Step> {
+    let Work::Embedded { work } = &unit.work else { return None };
+    let key = work.store.key().filter(|key| !stocked.contains(key))?;
+    stocked.push(key.clone());
+    // A load has all CPUs: it is not what the scenario is about, and is over sooner.
+    let placement = Placement::Unpinned;
+    let who = Who { target: &unit.target, mode: unit.mode, profile: request.profile };
+    let stock = Stock {
+        cell: stock_cell(key, who, placement),
+        key: key.clone(),
+        pace: work.pace,
+        timeout_s: work.timeout_s,
+    };
+    Some(Step {
+        position: 0,
+        scenario: scenario.key().to_owned(),
+        target: unit.target.clone(),
+        mode: unit.mode,
+        placement,
+        trial: 0,
+        seed: key.seed,
+        cap_bytes: None,
+        memory_limit_bytes: key.memory_limit_bytes,
+        variant: None,
+        work: Work::Stock { stock: Box::new(stock) },
+    })
+}
+
+/// The seed of the values that a stored directory holds, where a unit works on one.
+fn store_seed(work: &Work) -> Option<u64> {
+    match work {
+        Work::Embedded { work } => work.store.key().map(|key| key.seed),
+        _ => None,
+    }
+}
+
+/// The values are those of the stored directory in every trial; the keys that are drawn are not.
+fn drawn_anew(mut work: Work, seed: u64) -> Work {
+    if let Work::Embedded { work } = &mut work
+        && work.store != StoreUse::Fresh
+    {
+        work.draw_seed = seed;
+    }
+    work
+}
+
+/// The last step that works on a stored directory lets it go.
+fn release(steps: &mut [Step]) {
+    let mut needed: Vec<StoreKey> = Vec::new();
+    for step in steps.iter_mut().rev() {
+        if let Work::Embedded { work } = &mut step.work
+            && let Some(key) = work.store.key().filter(|key| !needed.contains(key)).cloned()
+        {
+            work.releases = true;
+            needed.push(key);
+        }
+    }
 }
 
 fn arranged_units(scenario: &Scenario, seed: u64, request: &Request<'_>) -> Vec<Unit> {
@@ -104,7 +201,11 @@ fn arranged_units(scenario: &Scenario, seed: u64, request: &Request<'_>) -> Vec<
         .uses(request.profile)
         .into_iter()
         .filter(|(target, mode)| (request.admits)(target, *mode))
-        .flat_map(|(target, mode)| units(scenario, request.profile, target, mode, request.pinned))
+        .flat_map(|(target, mode)| {
+            let store_seed = mixed(request.seed, [STORES]);
+            let common = Common { pinned: request.pinned, store_seed, pace: (request.pace)(target) };
+            units(scenario, request.profile, target, mode, common)
+        })
         .collect();
     let owners: Vec<&str> = all.iter().map(|unit| unit.target.as_str()).collect();
     arrange(&owners, seed).into_iter().filter_map(|index| all.get(index).cloned()).collect()
@@ -120,6 +221,22 @@ fn rotated(work: &Work, trial: u32, trials: u32) -> Work {
             let start = rotation(phases.len(), trial, trials);
             phases.rotate_left(start);
             Work::Wire { phases }
+        }
+        // What inserts comes last: it changes what the others read. So do cells that are before and after something.
+        Work::Embedded { work } if work.store != StoreUse::Fresh => {
+            let mut work = work.clone();
+            let inserts = |part: &EmbeddedPart| {
+                part.measured
+                    .iter()
+                    .any(|phase| matches!(phase, Phase::Ycsb { workload: Ycsb::D | Ycsb::E, .. }))
+            };
+            work.parts.sort_by_key(inserts);
+            let free = work.parts.iter().take_while(|part| !inserts(part)).count();
+            let start = rotation(free, trial, trials);
+            if let Some(parts) = work.parts.get_mut(..free) {
+                parts.rotate_left(start);
+            }
+            Work::Embedded { work }
         }
         other => other.clone(),
     }

@@ -1,6 +1,6 @@
 //! What every plan keeps, whatever the selection and the seed.
 
-use super::{Offer, Plan, Request, Step, WirePhase, Work, build, step_seconds};
+use super::{Offer, Pace, Plan, Request, Step, WirePhase, Work, build, step_seconds};
 use crate::model::{Mode, Placement, Profile};
 use crate::scenario::{PROFILES, Rules, Scenario};
 use proptest::prelude::*;
@@ -33,7 +33,15 @@ fn catalogue() -> Vec<Scenario> {
 }
 
 fn plan(profile: Profile, seed: u64) -> Plan {
-    build(&Request { scenarios: &catalogue(), profile, seed, pinned: true, admits: &|_, _| true })
+    let pace = |_: &str| Pace::default();
+    build(&Request {
+        scenarios: &catalogue(),
+        profile,
+        seed,
+        pinned: true,
+        admits: &|_, _| true,
+        pace: &pace,
+    })
 }
 
 fn rules(scenario: &str, profile: Profile) -> Rules {
@@ -274,6 +282,7 @@ fn a_machine_with_one_cpu_measures_each_cell_once_and_says_unpinned() {
         seed: 1,
         pinned: false,
         admits: &|_, _| true,
+        pace: &|_| Pace::default(),
     };
     let plan = build(&request);
     assert!(plan.steps.iter().all(|step| step.placement == Placement::Unpinned));
@@ -285,8 +294,14 @@ fn a_machine_with_one_cpu_measures_each_cell_once_and_says_unpinned() {
 fn a_selection_leaves_out_the_rest() {
     let scenarios = catalogue();
     let admits = |target: &str, mode: Mode| target == "plumbkv" && mode == Mode::Native;
-    let request =
-        Request { scenarios: &scenarios, profile: Profile::Smoke, seed: 1, pinned: true, admits: &admits };
+    let request = Request {
+        scenarios: &scenarios,
+        profile: Profile::Smoke,
+        seed: 1,
+        pinned: true,
+        admits: &admits,
+        pace: &|_| Pace::default(),
+    };
     let plan = build(&request);
     assert!(!plan.steps.is_empty());
     assert!(plan.steps.iter().all(|step| step.target == "plumbkv" && step.mode == Mode::Native));

@@ -1,6 +1,6 @@
 //! Which cells does a scenario have for one target in one mode? Every combination of each section's axes.
 
-use super::embedded::embedded_units;
+use super::embedded::{Common, embedded_units};
 use super::label::{point, wire_label};
 use super::names::{mode_name, placement_name};
 use super::step::{CellKey, Offer, Operation, WirePhase, Work};
@@ -31,18 +31,19 @@ pub(super) fn units(
     profile: Profile,
     target: &str,
     mode: Mode,
-    pinned: bool,
+    common: Common,
 ) -> Vec<Unit> {
+    let pinned = common.pinned;
     let definition = scenario.definition();
     let who = Who { target, mode, profile };
     let apart = placement(PlacementChoice::Apart, pinned);
     match definition.kind {
         Kind::Wire => {
             let mut units = wire_units(&definition.load, who, pinned);
-            units.extend(embedded_units(&definition.embedded, who, pinned));
+            units.extend(embedded_units(&definition.embedded, who, common));
             units
         }
-        Kind::Embedded => embedded_units(&definition.embedded, who, pinned),
+        Kind::Embedded => embedded_units(&definition.embedded, who, common),
         Kind::MemoryCap => definition
             .cap
             .iter()

@@ -5,9 +5,10 @@
 //! breaks a promise; few cells last by a count and not by a time. What is measured again for a disturbance is not foreseen.
 //! They never enter a result.
 
+use super::driven::{EmbeddedWork, StoreUse};
 use super::knee;
 use super::step::{CapLoad, Offer, Operation, Step, WirePhase, Work};
-use plumbkv_bench_driver::protocol::{Phase, Records};
+use plumbkv_bench_driver::protocol::{Order, Phase, SyncMode, Until};
 
 /// Start, probing and end of a process, seconds.
 const NATIVE_PROCESS_S: f64 = 0.07;
@@ -23,8 +24,16 @@ const ONE_AT_A_TIME: f64 = 12_000.0;
 const MANY: f64 = 60_000.0;
 /// Requests per second with many in flight, as in preloading.
 const PIPELINED: f64 = 500_000.0;
-/// Records per second that an embedded engine writes.
-const RECORDS_WRITTEN: f64 = 150_000.0;
+/// Bytes per second at which a stored directory is read through before it is opened.
+const READ_THROUGH: f64 = 2e9;
+/// Bytes per second at which a stored directory is copied and forced to the device.
+const COPIED: f64 = 1e9;
+/// Records per second that an embedded engine reads in order.
+const ORDERED: f64 = 800_000.0;
+/// Records per second that an embedded engine scans.
+const SCANNED: f64 = 4e6;
+/// Writes per second that are each forced to the device.
+const SYNCED: f64 = 5_000.0;
 /// Keys per second of a store that grows beside other requests.
 const GROWN: f64 = 330_000.0;
 /// Requests go on for this long after what they are measured beside, in all, seconds.
@@ -77,10 +86,8 @@ pub fn step_seconds(step: &Step) -> f64 {
         Work::Startup { starts, .. } => {
             f64::from(*starts) * if native { NATIVE_START_S } else { CONTAINER_START_S }
         }
-        Work::Embedded { phase } => {
-            let all = phase.before.iter().chain([&phase.measured]);
-            process + all.map(|each| driver_seconds(each, &phase.records)).sum::<f64>()
-        }
+        Work::Embedded { work } => process + embedded_seconds(work),
+        Work::Stock { stock } => process + stock.pace.load_seconds(&stock.key.records, stock.key.batch),
     }
 }
 
@@ -95,21 +102,41 @@ pub fn remaining_seconds(remaining_estimated: f64, done_estimated: f64, done_act
     remaining_estimated * (done_actual / done_estimated).clamp(0.2, 5.0)
 }
 
-fn driver_seconds(phase: &Phase, records: &Records) -> f64 {
+fn embedded_seconds(work: &EmbeddedWork) -> f64 {
+    let bytes = work.pace.disk_bytes(&work.records) as f64;
+    let store = match work.store {
+        StoreUse::Fresh => 0.0,
+        StoreUse::Kept(_) => bytes / READ_THROUGH,
+        StoreUse::Copy(_) => bytes / COPIED,
+    };
+    let parts = work.parts.iter().flat_map(|part| part.before.iter().chain(&part.measured));
+    let all = work.before.iter().chain(parts);
+    store + all.map(|each| driver_seconds(each, work)).sum::<f64>()
+}
+
+fn driver_seconds(phase: &Phase, work: &EmbeddedWork) -> f64 {
+    let records = &work.records;
+    // A load has its pace with merging; merging everything once more takes about a third of that.
+    let load = |batch| work.pace.load_seconds(records, batch);
+    let lasts = |until: &Until, rate: f64| until.seconds.max(until.operations as f64 / rate);
     match phase {
-        Phase::Load { .. } => records.count as f64 / RECORDS_WRITTEN,
-        // Merges what was loaded, at most.
-        Phase::Settle | Phase::Compact => records.count as f64 / RECORDS_WRITTEN,
+        // In rising order there is next to nothing to merge.
+        Phase::Load { order: Order::Sequential, batch, .. } => load(*batch) / 2.5,
+        Phase::Load { batch, .. } => load(*batch),
+        Phase::Settle => 0.0,
+        Phase::Compact => load(1_000) / 3.0,
+        Phase::ReadOrdered { until } => lasts(until, ORDERED),
+        // Each scan is whole.
+        Phase::ScanAll { until, .. } => lasts(until, SCANNED).max(records.count as f64 / SCANNED),
+        Phase::Reopen { until } => lasts(until, 20.0),
+        Phase::Flush { until, .. } => 2.0 * lasts(until, 30.0),
+        Phase::Write { until, .. } if work.engine.sync == SyncMode::Always => lasts(until, SYNCED),
         Phase::ReadRandom { until, .. }
-        | Phase::ReadOrdered { until }
         | Phase::Scan { until, .. }
-        | Phase::ScanAll { until, .. }
         | Phase::ScanPrefix { until, .. }
         | Phase::Write { until, .. }
         | Phase::Mixed { until, .. }
-        | Phase::Ycsb { until, .. }
-        | Phase::Reopen { until }
-        | Phase::Flush { until, .. } => until.seconds.max(until.operations as f64 / ONE_AT_A_TIME),
+        | Phase::Ycsb { until, .. } => lasts(until, ONE_AT_A_TIME),
     }
 }
 

@@ -1,50 +1,73 @@
-//! Which cells does a scenario have for one driver program, and what comes before each?
+//! Which cells does a scenario have for one driver program, which process measures them, and what comes before each?
 
 use super::cells::{Unit, Who, cell, placement};
-use super::label::{bytes, thousands, wire_label};
-use super::step::{EmbeddedPhase, Work};
+use super::driven::{EmbeddedPart, EmbeddedWork, EngineWanted, Pace, StoreKey, StoreUse};
+use super::embedded_label::{Point, label};
+use super::label::wire_label;
+use super::step::{CellKey, Work};
 use crate::model::{Axes, Placement};
-use crate::scenario::{Embedded, EmbeddedOperation, PlacementChoice, Rules};
-use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Records, Until};
+use crate::scenario::{Embedded, EmbeddedOperation, PlacementChoice, Rules, StoreChoice, USUAL_BATCH};
+use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Records, SyncMode, Until};
 
-/// One unit per cell: a store that was read from before is not the one that was just loaded.
-pub(super) fn embedded_units(sections: &[Embedded], who: Who<'_>, pinned: bool) -> Vec<Unit> {
-    let placement = placement(PlacementChoice::Apart, pinned);
-    sections
-        .iter()
-        .filter(|section| section.only().admits(who.profile, who.target, who.mode))
-        .flat_map(|section| points(section, who, placement))
-        .map(|phase| who.unit(placement, None, Work::Embedded { phase }))
-        .collect()
-}
+/// Records that are written after loading and before a kill, so that there is a log to read.
+const IN_THE_LOG: u64 = 5_000;
 
-/// The axes that may be absent; one combination of them.
+/// What all units of a plan have in common.
 #[derive(Clone, Copy)]
-struct Point {
-    value_bytes: u32,
-    clients: u32,
-    order: Option<Order>,
-    distribution: Option<Distribution>,
-    cache_bytes: Option<u64>,
-    set_percent: Option<u32>,
+pub(super) struct Common {
+    /// Whether target and generator can have a CPU each.
+    pub(super) pinned: bool,
+    /// Seed of every stored directory.
+    pub(super) store_seed: u64,
+    /// Of the target.
+    pub(super) pace: Pace,
 }
 
-fn points(section: &Embedded, who: Who<'_>, placement: Placement) -> Vec<EmbeddedPhase> {
-    let mut points = vec![Point {
-        value_bytes: 0,
-        clients: 1,
-        order: None,
-        distribution: None,
-        cache_bytes: None,
-        set_percent: None,
-    }];
+/// A unit per cell on a store of its own; cells that open one stored directory alike share a unit.
+pub(super) fn embedded_units(sections: &[Embedded], who: Who<'_>, common: Common) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    for section in sections.iter().filter(|section| section.only().admits(who.profile, who.target, who.mode))
+    {
+        for point in points(section) {
+            let unit = unit(section, point, who, common);
+            match units.iter_mut().find(|other| joins(other, &unit)) {
+                Some(other) => absorb(other, unit),
+                None => units.push(unit),
+            }
+        }
+    }
+    units
+}
+
+/// Whether the cells of both can be measured in one process: they open the same stored directory in the same way.
+fn joins(one: &Unit, other: &Unit) -> bool {
+    let (Work::Embedded { work: mine }, Work::Embedded { work: theirs }) = (&one.work, &other.work) else {
+        return false;
+    };
+    mine.store != StoreUse::Fresh
+        && (one.placement, one.memory_limit_bytes, one.trials)
+            == (other.placement, other.memory_limit_bytes, other.trials)
+        && (&mine.store, mine.engine, &mine.before) == (&theirs.store, theirs.engine, &theirs.before)
+}
+
+fn absorb(unit: &mut Unit, more: Unit) {
+    if let (Work::Embedded { work }, Work::Embedded { work: more }) = (&mut unit.work, more.work) {
+        work.parts.extend(more.parts);
+        work.timeout_s = work.timeout_s.max(more.timeout_s);
+    }
+}
+
+fn points(section: &Embedded) -> Vec<Point> {
+    let mut points = vec![Point::default()];
     spread(&mut points, &section.value_bytes, |point, value| point.value_bytes = value);
+    spread(&mut points, &section.sync, |point, value| point.sync = value);
     spread(&mut points, &section.clients, |point, value| point.clients = value);
+    spread(&mut points, &section.batch, |point, value| point.batch = value);
     spread(&mut points, &section.order, |point, value| point.order = Some(value));
     spread(&mut points, &section.distribution, |point, value| point.distribution = Some(value));
     spread(&mut points, &section.cache_bytes, |point, value| point.cache_bytes = Some(value));
     spread(&mut points, &section.set_percent, |point, value| point.set_percent = Some(value));
-    points.into_iter().map(|point| phase(section, point, who, placement)).collect()
+    points
 }
 
 /// Every point once for each value; as they are where there is none.
@@ -64,64 +87,201 @@ fn spread<T: Copy>(points: &mut Vec<Point>, values: &[T], set: impl Fn(&mut Poin
         .collect();
 }
 
-fn phase(section: &Embedded, point: Point, who: Who<'_>, placement: Placement) -> EmbeddedPhase {
+fn unit(section: &Embedded, point: Point, who: Who<'_>, common: Common) -> Unit {
     let rules = Rules::of(who.profile);
+    let placement = placement(section.placement.unwrap_or(PlacementChoice::Apart), common.pinned);
     let records = Records {
         count: section.records.of(who.profile),
         value_bytes: point.value_bytes,
         values: section.values,
     };
-    let measured =
-        measured(section, point, Until { seconds: rules.min_seconds, operations: rules.min_operations });
-    let mut before = Vec::new();
-    if section.operation != EmbeddedOperation::Load {
-        before.push(Phase::Load { order: Order::Random, batch: section.batch, flush_every: None });
-        let warm = Until { seconds: rules.warmup_s, operations: 0 };
-        before.push(with_end(&measured, warm));
-    }
-    let order = point.order.filter(|order| *order == Order::Sequential).map(|_| "sequential");
-    let zipf = point.distribution.filter(|drawn| *drawn == Distribution::Zipf).map(|_| "zipf");
-    let axes = Axes {
-        operation: section.operation.name().to_owned(),
-        clients: section.operation.reads_only().then_some(point.clients),
-        value_bytes: Some(point.value_bytes),
-        set_percent: point.set_percent,
-        keys: Some(records.count),
-        distribution: order.or(zipf).map(str::to_owned),
-        cache_bytes: point.cache_bytes,
-        ..Axes::default()
-    };
-    // Beside servers that answer GET it is their very point of the axes.
-    let beside = section.operation == EmbeddedOperation::Get;
-    let axes = if beside { Axes { pipeline: Some(1), keys: None, ..axes } } else { axes };
-    let label = if beside { wire_label(&axes, &[]) } else { label(section, point, records.count) };
-    let cell = cell(who, placement, axes, label);
-    EmbeddedPhase {
-        cell,
-        cache_bytes: point.cache_bytes,
-        sync: section.sync,
+    let profile = section.engine_profile.unwrap_or_default();
+    let store = store(section, records, who, common);
+    let (before, parts) = phases(section, point, records, who, placement);
+    let work = EmbeddedWork {
+        engine: EngineWanted {
+            cache_bytes: point.cache_bytes,
+            sync: point.sync,
+            profile,
+            hold_merges: section.hold_merges,
+        },
         records,
+        store,
+        releases: false,
+        draw_seed: 0,
         before,
-        measured,
+        killed: section.killed,
+        parts,
+        pace: common.pace,
         timeout_s: rules.timeout_s.max(records.count as f64 / 10_000.0),
+    };
+    let unit = who.unit(placement, None, Work::Embedded { work: Box::new(work) });
+    Unit {
+        memory_limit_bytes: section.memory_limit_bytes,
+        trials: section.trials.map(|own| own.of(who.profile)),
+        ..unit
     }
 }
 
+fn store(section: &Embedded, records: Records, who: Who<'_>, common: Common) -> StoreUse {
+    let key = || StoreKey {
+        target: who.target.to_owned(),
+        records,
+        batch: USUAL_BATCH,
+        profile: section.engine_profile.unwrap_or_default(),
+        memory_limit_bytes: section.memory_limit_bytes.filter(|_| section.load_limited),
+        seed: common.store_seed,
+    };
+    match section.store {
+        StoreChoice::Fresh => StoreUse::Fresh,
+        StoreChoice::Kept => StoreUse::Kept(key()),
+        StoreChoice::Copy => StoreUse::Copy(key()),
+    }
+}
+
+/// What is done once before everything else, and the cells.
+fn phases(
+    section: &Embedded,
+    point: Point,
+    records: Records,
+    who: Who<'_>,
+    placement: Placement,
+) -> (Vec<Phase>, Vec<EmbeddedPart>) {
+    let rules = Rules::of(who.profile);
+    let operation = section.operation;
+    let seconds = section.seconds.map_or(rules.min_seconds, |own| own.of(who.profile));
+    let until = Until { seconds, operations: rules.min_operations };
+    let warm_s = section.warmup_seconds.map_or(rules.warmup_s, |own| own.of(who.profile));
+    let axes = axes(section, point, records.count);
+    let part = |name: &str, before: Vec<Phase>, measured: Vec<Phase>| {
+        let axes = Axes { operation: name.to_owned(), ..axes.clone() };
+        let text = if operation == EmbeddedOperation::Get {
+            wire_label(&axes, &[])
+        } else {
+            label(section, name, point, records.count)
+        };
+        EmbeddedPart { cell: cell(who, placement, axes, text), before, measured }
+    };
+    let load = Phase::Load {
+        order: if section.killed || section.flush_every.is_some() {
+            Order::Sequential
+        } else {
+            Order::Random
+        },
+        batch: USUAL_BATCH,
+        flush_every: section.flush_every,
+    };
+    let fresh = section.store == StoreChoice::Fresh;
+    let name = operation.name();
+    match operation {
+        EmbeddedOperation::Load => {
+            let order = point.order.unwrap_or(Order::Random);
+            let load = Phase::Load { order, batch: point.batch, flush_every: section.flush_every };
+            (Vec::new(), vec![part(name, Vec::new(), vec![load, Phase::Settle])])
+        }
+        EmbeddedOperation::Flush => {
+            let flush = Phase::Flush { records: records.count, until: few(until) };
+            (Vec::new(), vec![part(name, Vec::new(), vec![flush])])
+        }
+        EmbeddedOperation::Open => {
+            let mut before = if fresh { vec![load] } else { Vec::new() };
+            if section.killed {
+                let until = Until { seconds: 0.0, operations: IN_THE_LOG };
+                before.push(Phase::Write { order: Order::Random, batch: 100, threads: 1, until });
+                return (before, vec![part("open_killed", Vec::new(), Vec::new())]);
+            }
+            (before, vec![part(name, Vec::new(), vec![Phase::Reopen { until: few(until) }])])
+        }
+        EmbeddedOperation::Compact => {
+            let read = |until| Phase::ReadRandom {
+                distribution: Distribution::Uniform,
+                threads: 1,
+                absent: false,
+                until,
+            };
+            let warm = || {
+                if warm_s > 0.0 { vec![read(Until { seconds: warm_s, operations: 0 })] } else { Vec::new() }
+            };
+            let parts = vec![
+                part("read_before", warm(), vec![read(until)]),
+                part(name, Vec::new(), vec![Phase::Compact]),
+                part("read_after", warm(), vec![read(until)]),
+            ];
+            (vec![load], parts)
+        }
+        _ => {
+            let measured = measured(section, point, until);
+            let mut before = if fresh { vec![load] } else { Vec::new() };
+            if section.warm_all {
+                before.push(Phase::ReadOrdered { until: Until { seconds: 0.0, operations: records.count } });
+            }
+            let mut first = Vec::new();
+            if section.store == StoreChoice::Copy {
+                // What cells before it left to be merged is not this cell's.
+                first.push(Phase::Settle);
+            }
+            if warm_s > 0.0 {
+                first.push(with_end(&measured, Until { seconds: warm_s, operations: 0 }));
+            }
+            (before, vec![part(name, first, vec![measured])])
+        }
+    }
+}
+
+/// Of something that takes milliseconds: a few of them, for half the time.
+fn few(until: Until) -> Until {
+    Until { seconds: until.seconds / 2.0, operations: 5 }
+}
+
+fn axes(section: &Embedded, point: Point, count: u64) -> Axes {
+    let operation = section.operation;
+    let order = point.order.filter(|order| *order == Order::Sequential).map(|_| "sequential");
+    let zipf = point.distribution.filter(|drawn| *drawn == Distribution::Zipf).map(|_| "zipf");
+    let axes = Axes {
+        clients: operation.has_clients().then_some(point.clients),
+        value_bytes: Some(point.value_bytes),
+        set_percent: point.set_percent,
+        keys: Some(count),
+        distribution: order.or(zipf).map(str::to_owned),
+        cache_bytes: point.cache_bytes,
+        memory_limit_bytes: section.memory_limit_bytes,
+        batch: (operation == EmbeddedOperation::Write || point.batch != USUAL_BATCH).then_some(point.batch),
+        sync: sync_name(point.sync).map(str::to_owned),
+        ..Axes::default()
+    };
+    // Beside servers that answer GET it is their very point of the axes.
+    if operation == EmbeddedOperation::Get { Axes { pipeline: Some(1), keys: None, ..axes } } else { axes }
+}
+
+fn sync_name(sync: SyncMode) -> Option<&'static str> {
+    match sync {
+        SyncMode::Never => None,
+        SyncMode::Interval => Some("interval"),
+        SyncMode::Always => Some("always"),
+    }
+}
+
+/// What a cell of one phase does.
 fn measured(section: &Embedded, point: Point, until: Until) -> Phase {
     let order = point.order.unwrap_or(Order::Random);
     let distribution = point.distribution.unwrap_or(Distribution::Uniform);
+    let (threads, records) = (point.clients, section.scan_records);
     match section.operation {
-        EmbeddedOperation::Load => Phase::Load { order, batch: section.batch, flush_every: None },
-        EmbeddedOperation::ReadRandom | EmbeddedOperation::Get => {
-            Phase::ReadRandom { distribution, threads: point.clients, absent: false, until }
-        }
+        EmbeddedOperation::ReadAbsent => Phase::ReadRandom { distribution, threads, absent: true, until },
         EmbeddedOperation::ReadOrdered => Phase::ReadOrdered { until },
-        EmbeddedOperation::Scan => Phase::Scan { records: section.scan_records, reverse: false, until },
-        EmbeddedOperation::Write => Phase::Write { order, batch: section.batch, threads: 1, until },
+        EmbeddedOperation::Scan => Phase::Scan { records, reverse: false, until },
+        EmbeddedOperation::ScanReverse => Phase::Scan { records, reverse: true, until },
+        EmbeddedOperation::ScanPrefix => Phase::ScanPrefix { digits: records.max(1).ilog10(), until },
+        EmbeddedOperation::ReadSequential => Phase::ScanAll { reverse: false, until },
+        EmbeddedOperation::Write => Phase::Write { order, batch: point.batch, threads, until },
         EmbeddedOperation::Mixed => {
             let read_percent = 100 - point.set_percent.unwrap_or(20).min(100);
             Phase::Mixed { read_percent, distribution, until }
         }
+        other => match other.ycsb() {
+            Some(workload) => Phase::Ycsb { workload, until },
+            None => Phase::ReadRandom { distribution, threads, absent: false, until },
+        },
     }
 }
 
@@ -144,33 +304,15 @@ fn with_end(phase: &Phase, end: Until) -> Phase {
     phase
 }
 
-/// `Random load of 200k × 100 B`, `Random reads of 200k × 100 B, 2 MiB cache`.
-fn label(section: &Embedded, point: Point, count: u64) -> String {
-    let zipf = point.distribution == Some(Distribution::Zipf);
-    let sequential = point.order == Some(Order::Sequential);
-    let what = match section.operation {
-        EmbeddedOperation::Load if sequential => "Sequential load of".to_owned(),
-        EmbeddedOperation::Load => "Random load of".to_owned(),
-        EmbeddedOperation::ReadRandom if zipf => "Zipf reads of".to_owned(),
-        EmbeddedOperation::ReadRandom | EmbeddedOperation::Get => "Random reads of".to_owned(),
-        EmbeddedOperation::ReadOrdered => "Ordered reads of".to_owned(),
-        EmbeddedOperation::Scan => format!("{}-record scans of", section.scan_records),
-        EmbeddedOperation::Write if sequential => "Sequential overwrites of".to_owned(),
-        EmbeddedOperation::Write => "Random overwrites of".to_owned(),
-        EmbeddedOperation::Mixed => {
-            format!("{} % overwrites among reads of", point.set_percent.unwrap_or(20))
-        }
+/// The cell that the loading of a stored directory is recorded in.
+pub(super) fn stock_cell(key: &StoreKey, who: Who<'_>, placement: Placement) -> CellKey {
+    let axes = Axes {
+        operation: "stock".to_owned(),
+        value_bytes: Some(key.records.value_bytes),
+        keys: Some(key.records.count),
+        memory_limit_bytes: key.memory_limit_bytes,
+        ..Axes::default()
     };
-    let mut label = format!("{what} {} × {}", thousands(count), bytes(u64::from(point.value_bytes)));
-    match point.cache_bytes {
-        Some(0) => label.push_str(", no cache"),
-        Some(cache) => label.push_str(&format!(", {} cache", bytes(cache))),
-        None => {}
-    }
-    match (section.operation.reads_only(), point.clients) {
-        (true, 1) => label.push_str(", 1 client"),
-        (true, clients) => label.push_str(&format!(", {clients} clients")),
-        (false, _) => {}
-    }
-    label
+    let text = super::embedded_label::stock_label(key);
+    cell(who, placement, axes, text)
 }

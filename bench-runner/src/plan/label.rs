@@ -23,6 +23,7 @@ pub(super) fn point(axes: &Axes) -> String {
     add("ttl", axes.ttl_ms, "");
     add("mem", axes.memory_limit_bytes, "");
     add("cache", axes.cache_bytes, "");
+    add("batch", axes.batch.map(u64::from), "");
     let words = [
         &axes.distribution,
         &axes.arrival,
@@ -31,6 +32,7 @@ pub(super) fn point(axes: &Axes) -> String {
         &axes.connections,
         &axes.variant,
         &axes.client_program,
+        &axes.sync,
     ];
     parts.extend(words.into_iter().flatten().cloned());
     parts.join("-")

@@ -3,7 +3,10 @@
 mod build;
 mod cells;
 mod cost;
+mod disk;
+mod driven;
 mod embedded;
+mod embedded_label;
 pub mod knee;
 mod label;
 mod names;
@@ -14,6 +17,8 @@ mod stores;
 
 pub use build::{Plan, Request, build};
 pub use cost::{remaining_seconds, step_seconds};
+pub use disk::disk_bytes;
+pub use driven::{EmbeddedPart, EmbeddedWork, EngineWanted, Pace, Stock, StoreKey, StoreUse};
 pub use names::{MODES, mode_name, placement_name};
 pub use step::*;
 

@@ -3,9 +3,9 @@
 //! The plan builds steps (pure), [`crate::measure`] carries them out. A step whose target breaks still
 //! yields one trial per cell, with a status and a reason: there is never a gap.
 
+use super::driven::{EmbeddedWork, Stock};
 use crate::model::{Axes, Mode, Placement, Trial};
 use crate::scenario::{Arrival, ClientProgram, Distribution, Protocol, Transport};
-use plumbkv_bench_driver::protocol::{Phase, Records, SyncMode};
 use serde::{Deserialize, Serialize};
 
 /// One fresh target process (or container), and what is measured on it.
@@ -60,8 +60,13 @@ pub enum Work {
     },
     /// A driver program: an embedded engine, or the client of a server with a protocol of its own.
     Embedded {
-        /// The one cell of this step.
-        phase: EmbeddedPhase,
+        /// Its store and its cells.
+        work: Box<EmbeddedWork>,
+    },
+    /// A directory is loaded once, for steps that come after.
+    Stock {
+        /// What is loaded.
+        stock: Box<Stock>,
     },
     /// Many small keys, written once, and the memory they take.
     MemoryPerKey {
@@ -88,7 +93,8 @@ impl Work {
             Self::Wire { phases } => phases.iter().map(|phase| &phase.cell).collect(),
             Self::MemoryCap { phase } => vec![&phase.cell],
             Self::Startup { cell, .. } => vec![cell],
-            Self::Embedded { phase } => vec![&phase.cell],
+            Self::Embedded { work } => work.parts.iter().map(|part| &part.cell).collect(),
+            Self::Stock { stock } => vec![&stock.cell],
             Self::MemoryPerKey { phase } => vec![&phase.cell],
             Self::Expiry { phase } => vec![&phase.cell],
             Self::Tail { phase } => vec![&phase.grow, &phase.expire, &phase.flush],
@@ -180,25 +186,6 @@ pub struct WirePhase {
     /// It stops at exactly this many operations where the count is an axis.
     pub exact_operations: Option<u64>,
     /// It is a `timeout` after this many seconds.
-    pub timeout_s: f64,
-}
-
-/// One cell of a driver program: its own process, its own empty store.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EmbeddedPhase {
-    /// Which cell it is.
-    pub cell: CellKey,
-    /// Cache given to the engine, bytes; none: its default.
-    pub cache_bytes: Option<u64>,
-    /// When writes are forced to the device.
-    pub sync: SyncMode,
-    /// What the store holds.
-    pub records: Records,
-    /// Done before, not counted: loading and warming up.
-    pub before: Vec<Phase>,
-    /// What is measured.
-    pub measured: Phase,
-    /// It is a `timeout` after this many seconds, for each phase.
     pub timeout_s: f64,
 }
 

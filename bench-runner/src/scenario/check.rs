@@ -1,7 +1,8 @@
 //! Does a definition make sense? Turns the text shape into a [`Scenario`], or says every fault at once.
 
 use super::Rules;
-use super::check_section::{Faults, cap, embedded, expiry, load, per_key, per_profile, tail};
+use super::check_embedded::embedded;
+use super::check_section::{Faults, cap, expiry, load, per_key, per_profile, tail};
 use super::definition::{Definition, Kind};
 use super::strict::{self, StrictError};
 use super::words::Seek;

@@ -2,7 +2,6 @@
 
 use super::cap::Cap;
 use super::definition::PerProfile;
-use super::embedded::{Embedded, EmbeddedOperation};
 use super::keys::{Expiry, PerKey, Tail};
 use super::load::{Load, LoadOperation};
 use super::words::{ClientProgram, Protocol, Seek};
@@ -14,16 +13,12 @@ const CLIENTS_MAX: u32 = 10_000;
 /// Requests in flight per connection a cell may have.
 const PIPELINE_MAX: u32 = 1_024;
 /// Largest value a load writes, bytes.
-const VALUE_MAX: u32 = 64 << 20;
-/// Most records of an embedded engine: a driver keeps none of them, its disk does.
-const RECORDS_MAX: u64 = 1_000_000_000;
-/// Threads of a driver.
-const THREADS_MAX: u32 = 1_000;
+pub(super) const VALUE_MAX: u32 = 64 << 20;
 /// Largest key space: keys carry twelve digits.
 const KEYS_MAX: u64 = 999_999_999_999;
 
 /// Smallest memory limit a process here can start in, bytes.
-const LIMIT_MIN: u64 = 16 << 20;
+pub(super) const LIMIT_MIN: u64 = 16 << 20;
 
 pub(super) fn load(faults: &mut Faults, load: &Load) {
     if load.is_of_a_page() {
@@ -195,37 +190,6 @@ pub(super) fn tail(faults: &mut Faults, each: &Tail) {
     room(faults, each.cap_bytes, each.keys.saturating_add(each.expiring_keys), each.value_bytes);
 }
 
-pub(super) fn embedded(faults: &mut Faults, embedded: &Embedded) {
-    per_profile(faults, "records", &embedded.records, 1, RECORDS_MAX);
-    list(faults, "value_bytes", &embedded.value_bytes, 1, VALUE_MAX);
-    list(faults, "clients", &embedded.clients, 1, THREADS_MAX);
-    between(faults, "batch", embedded.batch, 1, 100_000);
-    let optional = |faults: &mut Faults, name: &str, given: usize, wanted: bool| {
-        let operation = embedded.operation.name();
-        match (given > 0, wanted) {
-            (false, true) => faults.0.push(format!("operation \"{operation}\" needs {name}")),
-            (true, false) => faults.0.push(format!("operation \"{operation}\" takes no {name}")),
-            _ => {}
-        }
-    };
-    let operation = embedded.operation;
-    optional(faults, "order", embedded.order.len(), operation.has_order());
-    optional(faults, "distribution", embedded.distribution.len(), operation.has_distribution());
-    let mixed = operation == EmbeddedOperation::Mixed;
-    optional(faults, "set_percent", embedded.set_percent.len(), mixed);
-    if mixed && !embedded.set_percent.is_empty() {
-        list(faults, "set_percent", &embedded.set_percent, 1, 99);
-    }
-    between(faults, "scan_records", embedded.scan_records, 1, 1_000_000);
-    if !embedded.cache_bytes.is_empty() {
-        list(faults, "cache_bytes", &embedded.cache_bytes, 0, 1 << 40);
-    }
-    let several = embedded.clients.iter().any(|clients| *clients > 1);
-    faults.unless(!several || operation.reads_only(), || {
-        "clients above 1 belong to operation \"read_random\" or \"get\"".to_owned()
-    });
-}
-
 /// A key that is evicted cannot be counted: the cap must at least hold twice the payload.
 fn room(faults: &mut Faults, cap_bytes: u64, keys: u64, value_bytes: u32) {
     let payload = keys.saturating_mul(u64::from(value_bytes) + 16);
@@ -320,7 +284,7 @@ impl Faults {
     }
 }
 
-fn between<T: PartialOrd + Display>(faults: &mut Faults, name: &str, value: T, low: T, high: T) {
+pub(super) fn between<T: PartialOrd + Display>(faults: &mut Faults, name: &str, value: T, low: T, high: T) {
     faults.unless(value >= low && value <= high, || format!("{name} must be {low} to {high}, not {value}"));
 }
 
@@ -337,7 +301,13 @@ pub(super) fn per_profile<T: PartialOrd + Display + Copy>(
 }
 
 /// An axis: at least one value, each in bounds, none twice (twice would be one cell measured double).
-fn list<T: PartialOrd + Display + Copy>(faults: &mut Faults, name: &str, values: &[T], low: T, high: T) {
+pub(super) fn list<T: PartialOrd + Display + Copy>(
+    faults: &mut Faults,
+    name: &str,
+    values: &[T],
+    low: T,
+    high: T,
+) {
     faults.unless(!values.is_empty(), || format!("{name} is empty"));
     for (index, value) in values.iter().enumerate() {
         between(faults, name, *value, low, high);

@@ -21,6 +21,9 @@ pub struct Definition {
     pub revision: u32,
     /// Place in the catalogue, in lists and on pages.
     pub place: u32,
+    /// It is measured only where it is asked for by name.
+    #[serde(default)]
+    pub by_name: bool,
     /// One line: what it stresses. Shown by `bench-runner list`.
     pub stresses: String,
     /// Where this load occurs in life and what it stresses.

@@ -115,6 +115,7 @@ impl GateDefinition {
             title: "What a change is judged by".to_owned(),
             kind: Kind::Wire,
             revision: 1,
+            by_name: false,
             place: 0,
             stresses: "what a pull request may not make slower".to_owned(),
             analysis: "Base and head under the same loads, in turns.".to_owned(),

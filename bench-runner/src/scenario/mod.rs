@@ -4,6 +4,7 @@
 
 mod cap;
 mod check;
+mod check_embedded;
 mod check_section;
 mod counted;
 mod definition;
@@ -20,7 +21,7 @@ pub use cap::{Cap, Fill, Hostile, Idle, Overwrite, Trace, TtlChurn, Written};
 pub use check::{Scenario, ScenarioError, known_targets};
 pub use counted::{Component, CountedDefinition, Exchange, ExchangeOperation};
 pub use definition::{Definition, Kind, Only, PerProfile, Start, TargetUse};
-pub use embedded::{Embedded, EmbeddedOperation};
+pub use embedded::{Embedded, EmbeddedOperation, StoreChoice, USUAL_BATCH};
 pub use gate::{BuildRecipe, CalibrationBuild, GATE, GateDefinition, Layouts, TrialRule};
 pub use info::info;
 pub use keys::{Expiry, PerKey, Tail};

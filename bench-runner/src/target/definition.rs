@@ -2,6 +2,7 @@
 
 use super::external::{self, External};
 use crate::model::{Mode, Role};
+use crate::plan::Pace;
 use crate::scenario::strict;
 use anyhow::bail;
 use serde::Deserialize;
@@ -60,6 +61,9 @@ pub struct Definition {
     pub missing: String,
     /// A driver program that is its client, where it speaks a protocol of its own; named as `binary` is.
     pub client: Option<String>,
+    /// Of an embedded engine: how fast it is and what it takes on the disk, roughly, for estimates of a plan.
+    #[serde(default)]
+    pub pace: Pace,
     /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,

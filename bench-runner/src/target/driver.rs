@@ -1,9 +1,11 @@
 //! How is a driver program started and spoken to? One workload in, one message per line out.
 
+use super::cgroup::Cgroups;
 use super::cpu_time::Source;
 use super::memory::rss_bytes;
+use super::own_cgroup::Limit;
 use super::process::{Launch, NativeProcess};
-use super::running::native_facts;
+use super::running::{held_to, native_facts};
 use crate::model::ProcessFacts;
 use plumbkv_bench_driver::protocol::{Message, Workload};
 use std::io::{BufRead, BufReader, Write};
@@ -18,6 +20,8 @@ pub(crate) struct DriverStart<'a> {
     pub(crate) program: &'a Path,
     /// The CPU it is held on; any if none.
     pub(crate) cpu: Option<u32>,
+    /// Limit of its memory, page cache charged, bytes.
+    pub(crate) memory_limit_bytes: Option<u64>,
     pub(crate) workload: &'a Workload,
 }
 
@@ -49,8 +53,13 @@ impl RunningDriver {
     /// # Errors
     /// It cannot be started, or does not take its workload.
     pub(crate) fn start(wanted: &DriverStart<'_>) -> Result<Self, String> {
-        let launch = Launch { program: wanted.program.to_owned(), cpu: wanted.cpu, ..Launch::default() };
+        let limit = wanted.memory_limit_bytes.map(|memory_bytes| Limit { cpus: None, memory_bytes });
+        let launch =
+            Launch { program: wanted.program.to_owned(), cpu: wanted.cpu, limit, ..Launch::default() };
         let (process, pipes) = NativeProcess::spawn_talking(&launch)?;
+        if let Some(limit) = limit {
+            held_to(limit, &Cgroups::new().limits(process.pid()))?;
+        }
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(pipes.output).lines().map_while(Result::ok) {
@@ -108,6 +117,11 @@ impl RunningDriver {
         self.process.last_words()
     }
 
+    /// Ends it at once, by SIGKILL.
+    pub(crate) fn kill(mut self) {
+        self.process.kill();
+    }
+
     /// Resident memory, bytes.
     pub(crate) fn rss_bytes(&self) -> u64 {
         rss_bytes(self.pid)
@@ -136,11 +150,17 @@ mod tests {
             schema: WORKLOAD_SCHEMA.to_owned(),
             schema_version: SCHEMA_VERSION,
             seed: 1,
+            draw_seed: 0,
             engine: EngineOptions::new("/", None, SyncMode::Never),
             records: Records { count: 1, value_bytes: 1, values: ValueKind::Incompressible },
             phases: Vec::new(),
         };
-        let driver = RunningDriver::start(&DriverStart { program: &program, cpu: None, workload: &workload });
+        let driver = RunningDriver::start(&DriverStart {
+            program: &program,
+            cpu: None,
+            memory_limit_bytes: None,
+            workload: &workload,
+        });
         (folder, driver.unwrap())
     }
 

@@ -14,6 +14,7 @@ mod driver;
 pub mod external;
 pub mod memory;
 pub mod own_cgroup;
+pub(crate) mod page_cache;
 mod placed;
 mod probe;
 mod probe_program;
@@ -94,7 +95,7 @@ impl Setup {
 
 /// Whether a cgroup with limits can be made here: shown by making one.
 fn can_limit() -> Result<(), String> {
-    let limit = own_cgroup::Limit { cpus: container::CPUS, memory_bytes: container::MEMORY_BYTES };
+    let limit = own_cgroup::Limit { cpus: Some(container::CPUS), memory_bytes: container::MEMORY_BYTES };
     own_cgroup::OwnCgroup::limiting(process::next_number(), limit)
         .map(drop)
         .map_err(|reason| format!("no native process can be held to limits here: {reason}"))

@@ -16,8 +16,8 @@ const CPU_PERIOD_US: u64 = 100_000;
 /// What a cgroup holds its processes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// Whole CPUs' worth of time.
-    pub cpus: u32,
+    /// Whole CPUs' worth of time; none: as much as there is.
+    pub cpus: Option<u32>,
     /// Memory, page cache included, bytes. Nothing may be swapped out beyond it.
     pub memory_bytes: u64,
 }
@@ -39,7 +39,7 @@ impl OwnCgroup {
         Some(own)
     }
 
-    /// Makes one that also limits CPU time and memory, and reads the limits back.
+    /// Makes one that also limits memory and, where that is asked for, CPU time, and reads the limits back.
     ///
     /// # Errors
     /// The system does not let us make it, has no controller for it, or reads back another limit.
@@ -60,15 +60,19 @@ impl OwnCgroup {
         }
         let pages = limit.memory_bytes.div_ceil(rustix::param::page_size() as u64);
         let bytes = pages * rustix::param::page_size() as u64;
-        let quota = u64::from(limit.cpus) * CPU_PERIOD_US;
+        let quota = limit.cpus.map(|cpus| u64::from(cpus) * CPU_PERIOD_US);
         if parents.iter().any(|parent| parent.unified) {
-            own.set("cpu.max", &format!("{quota} {CPU_PERIOD_US}"))?;
+            if let Some(quota) = quota {
+                own.set("cpu.max", &format!("{quota} {CPU_PERIOD_US}"))?;
+            }
             own.set("memory.max", &bytes.to_string())?;
             // Not there without swap accounting, and then there is nothing to forbid.
             let _ = own.set("memory.swap.max", "0");
         } else {
-            own.set("cpu.cfs_period_us", &CPU_PERIOD_US.to_string())?;
-            own.set("cpu.cfs_quota_us", &quota.to_string())?;
+            if let Some(quota) = quota {
+                own.set("cpu.cfs_period_us", &CPU_PERIOD_US.to_string())?;
+                own.set("cpu.cfs_quota_us", &quota.to_string())?;
+            }
             own.set("memory.limit_in_bytes", &bytes.to_string())?;
             let _ = own.set("memory.memsw.limit_in_bytes", &bytes.to_string());
         }
@@ -169,7 +173,7 @@ mod tests {
     use crate::target::cpu_time::Source;
     use std::process::Command;
 
-    const SMALL: Limit = Limit { cpus: 1, memory_bytes: 64 << 20 };
+    const SMALL: Limit = Limit { cpus: Some(1), memory_bytes: 64 << 20 };
 
     #[test]
     fn a_cgroup_is_removed_with_its_process() {

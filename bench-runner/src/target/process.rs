@@ -182,6 +182,18 @@ impl NativeProcess {
         !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None))
     }
 
+    /// SIGKILL, to it and whatever else is in its process group.
+    pub(crate) fn kill(&mut self) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        if let Some(pid) = pid_of(self.child.id()) {
+            let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// SIGTERM, a while of patience, SIGKILL; then whatever else is in its process group.
     pub(crate) fn stop(&mut self) {
         if std::mem::replace(&mut self.ended, true) {

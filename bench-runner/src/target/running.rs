@@ -142,7 +142,7 @@ impl<'a> Start<'a> {
 
     /// What a mode that limits holds the target to.
     fn limit(&self) -> Limit {
-        Limit { cpus: CPUS, memory_bytes: self.memory_limit_bytes.unwrap_or(MEMORY_BYTES) }
+        Limit { cpus: Some(CPUS), memory_bytes: self.memory_limit_bytes.unwrap_or(MEMORY_BYTES) }
     }
 }
 
@@ -264,14 +264,15 @@ fn reach(definition: &Definition) -> Result<RunningTarget, String> {
 }
 
 /// Whether the limits that were read back are the ones a cell is labelled with.
-fn held_to(wanted: Limit, found: &Limits) -> Result<(), String> {
-    let cpus = f64::from(wanted.cpus);
-    let same = found.cpu == Some(cpus)
+pub(super) fn held_to(wanted: Limit, found: &Limits) -> Result<(), String> {
+    let cpus = wanted.cpus.map(f64::from);
+    let same = (cpus.is_none() || found.cpu == cpus)
         && found.memory_bytes.is_some_and(|bytes| bytes.abs_diff(wanted.memory_bytes) < 65_536);
     if same {
         return Ok(());
     }
-    let cpu = found.cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
+    let any = |cpus: Option<f64>| cpus.map_or_else(|| "any".to_owned(), |cpus| cpus.to_string());
+    let (cpus, cpu) = (any(cpus), any(found.cpu));
     let memory = found.memory_bytes.map_or_else(|| "any".to_owned(), |bytes| bytes.to_string());
     Err(format!(
         "meant to be held to {cpus} CPU and {} bytes of memory, but its cgroups say {cpu} CPU and {memory} bytes: \

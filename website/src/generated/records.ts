@@ -9,7 +9,8 @@ export const SCHEMA_VERSION = 2;
 export type Axes = {
   /**
    * `set`, `get`, `del`, `mixed`, `peak`, `knee`, `fill`, `overwrite`, `ttl_churn`, `trace`, `expire`,
-   * `hostile`, `idle`, `grow`, `flush`, `start`; of an embedded engine `load`, `read_random`, `scan` …
+   * `hostile`, `idle`, `grow`, `flush`, `start`; of an embedded engine `load`, `read_random`, `scan` …, and `stock` for the
+   * load of a directory that other cells read.
    */
   operation: string,
   /**
@@ -93,6 +94,15 @@ export type Axes = {
    * Cache given to an embedded engine, bytes.
    */
   cache_bytes?: number,
+  /**
+   * Records per transaction of an embedded engine's writes, where that is an axis.
+   */
+  batch?: number,
+  /**
+   * When an embedded engine's writes are forced to the device: `interval` (about every second), `always` (before each is
+   * acknowledged). Absent: when the system likes.
+   */
+  sync?: string,
 };
 
 /**
@@ -853,6 +863,18 @@ export type Environment = {
    * CPUs the generator was pinned to; empty when not pinned.
    */
   generator_cpus: string,
+  /**
+   * File system that embedded engines had their files on: `ext4`. Absent: none was measured.
+   */
+  disk_filesystem?: string,
+  /**
+   * Appends of 128 bytes, each followed by `fdatasync`, that the disk did per second when the run began.
+   */
+  disk_syncs_per_second?: number,
+  /**
+   * Median time of such an append with its `fdatasync`, ns.
+   */
+  disk_sync_ns_p50?: number,
   /**
    * Versions of the tools used: `rustc 1.95.0`, `podman 4.3.1`.
    */

@@ -3,9 +3,10 @@
 // A quick run has too few trials for an interval, so it gets figures and no comparing word. A full run is
 // compared only where the interval of the paired ratio leaves 1 out, and only where the load generator was
 // not at its ceiling; points that we lose are counted with the same words as those that we win.
-import type {Measurement, Mode, Profile, Ratio, Run} from '../generated/records';
+import type {Measurement, Mode, Profile, Ratio, Run, TargetRecord} from '../generated/records';
 import {figure, ratio as ratioText, scaleFor, withUnit, word} from './format';
 import {knees} from './derived';
+import {isDurable} from './durable';
 import {byClass, partsOf, withCells} from './parts';
 import {
   generatorAtCeiling,
@@ -130,15 +131,16 @@ export function headlinePoints(all: Point[]): Point[] {
     (axes.value_bytes === 64 ? 1 : 0);
   return [...byOperation.values()]
     .map((list) => list.reduce((best, point) => (score(point) > score(best) ? point : best)))
-    .filter((point) => point.operation !== 'del')
+    .filter((point) => point.operation !== 'del' && point.operation !== 'stock')
     .slice(0, 2);
 }
 
 function pointSentence(point: Point, run: Run): string[] {
   const shown = point.cells.filter((cell) => cell.status === 'ok' && !keepsNothing(run, cell.target));
-  const largest = Math.max(...shown.map((cell) => measurement(cell, 'ops_per_second')?.median ?? 0));
+  const metric = ['ops_per_second', 'open_ms', 'flush_ms', 'compact_ms'].find((key) => shown.some((cell) => measurement(cell, key))) ?? 'ops_per_second';
+  const largest = Math.max(...shown.map((cell) => measurement(cell, metric)?.median ?? 0));
   const parts = shown.flatMap((cell) => {
-    const ops = measurement(cell, 'ops_per_second');
+    const ops = measurement(cell, metric);
     return ops ? [{cell, said: spelled(ops, largest)}] : [];
   });
   return parts.length > 0 ? [`${point.label}: ${enumerated(parts, run)}.`] : [];
@@ -180,16 +182,21 @@ interface Tally {
 }
 
 function verdicts(record: PageScenario, run: Run, all: Point[]): string[] {
-  const subject = run.targets.find(({role}) => role === 'subject');
+  const subjects = run.targets.filter(({key, role}) => role === 'subject' && record.cells.some((cell) => cell.target === key));
+  return subjects.flatMap((subject) => verdictsOn(subject, record, run, all));
+}
+
+/** What is said of one of ours, against the rivals of its class. */
+function verdictsOn(subject: TargetRecord, record: PageScenario, run: Run, all: Point[]): string[] {
   const rivals = run.targets.filter(
-    ({role, transport, durability}) => role === 'rival' && transport === subject?.transport && durability === subject.durability,
+    ({role, transport, durability}) => role === 'rival' && transport === subject.transport && durability === subject.durability,
   );
   return rivals.flatMap((rival) => {
     const tally: Tally = {more: [], fewer: [], open: 0, ceiling: 0};
-    for (const point of all) judge(record, run, point, rival.key, tally);
+    for (const point of all) judge(record, point, [subject.key, rival.key], tally);
     const judged = tally.more.length + tally.fewer.length + tally.open;
     if (judged + tally.ceiling === 0) return [];
-    const ours = shortTitle(run.targets.find((t) => t.role === 'subject'), 'PlumbKV');
+    const ours = shortTitle(subject, 'PlumbKV');
     const sentence =
       `Natively, against ${rival.title}: ${ours} answers more operations per second at ${list(tally.more)}, ` +
       `fewer at ${list(tally.fewer)}; at ${word(tally.open)} of ${word(judged)} judged points the intervals do not separate.`;
@@ -197,9 +204,9 @@ function verdicts(record: PageScenario, run: Run, all: Point[]): string[] {
   });
 }
 
-function judge(record: PageScenario, run: Run, point: Point, rival: string, tally: Tally): void {
-  const ours = point.cells.find((c) => roleOf(run, c.target) === 'subject' && c.mode === 'native' && c.status === 'ok');
-  const theirs = point.cells.find((c) => c.target === rival && c.mode === 'native' && c.status === 'ok');
+function judge(record: PageScenario, point: Point, [subject, rival]: [string, string], tally: Tally): void {
+  const native = (target: string) => point.cells.find((c) => c.target === target && c.mode === 'native' && c.status === 'ok');
+  const [ours, theirs] = [native(subject), native(rival)];
   if (!ours || !theirs) return;
   const found = record.ratios.find(
     (r) => r.kind === 'rival' && r.metric === 'ops_per_second' && r.operation === undefined && r.numerator === ours.key && r.denominator === theirs.key,
@@ -290,6 +297,13 @@ function failures(record: PageScenario, run: Run): string[] {
   return parts.length > 0 ? [`Of ${word(tried.length)} cells ${parts.join(' and ')}; the table gives the reasons.`] : [];
 }
 
+/** Where the data of a durable store is while it is read. */
+function whereData(record: PageScenario): string {
+  const limited = isDurable(record) ? record.cells.filter(({axes}) => axes.operation !== 'stock').map(({axes}) => axes.memory_limit_bytes !== undefined) : [];
+  if (limited.length > 0 && limited.every(Boolean)) return 'data larger than the memory limit, on the device';
+  return limited.some(Boolean) ? 'data in the page cache, under a memory limit on the device' : 'data in memory or in the page cache';
+}
+
 /** The regime a finding holds in: machine class, network, CPUs, loop, memory, versions and allocators. */
 export function regime(run: Run, record: PageScenario): string {
   const {machine, environment} = run;
@@ -308,7 +322,7 @@ export function regime(run: Run, record: PageScenario): string {
   const loops = [closed.some((cell) => cell.status === 'ok') && 'closed', open.some((cell) => cell.status === 'ok') && 'open'].filter(Boolean);
   const socket = run.targets.some((target) => target.transport === 'socket' && shown.has(target.key));
   const load = !socket ? 'in process' : record.scenario.kind === 'startup' ? 'loopback' : `${loops.join(' and ') || 'closed'} loop over loopback`;
-  return `Regime: ${load} on ${place} (${machine.class} machine, ${cpus}${machine.virtualisation === 'none' ? '' : `, ${machine.virtualisation}`}); ${[pinned, durable ? 'data in memory or in the page cache' : 'all data in memory', ...versions].join('; ')}.`;
+  return `Regime: ${load} on ${place} (${machine.class} machine, ${cpus}${machine.virtualisation === 'none' ? '' : `, ${machine.virtualisation}`}); ${[pinned, durable ? whereData(record) : 'all data in memory', ...versions].join('; ')}.`;
 }
 
 /** Overhead ratios of a container cell against native, by metric. */

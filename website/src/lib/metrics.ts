@@ -1,4 +1,5 @@
 // Which metrics does a table show, in which order and under which words?
+import {isDurable} from './durable';
 import type {PageScenario} from './record';
 
 export interface Metric {
@@ -78,6 +79,42 @@ const HEADLINES: Record<string, Metric[]> = {
   ],
 };
 
+/** Of a store on a disk, beside what older records of embedded engines have. */
+const DURABLE: Metric[] = [
+  {key: 'open_ms', head: 'Opening', unit: 'ms'},
+  {key: 'flush_ms', head: 'Flush', unit: 'ms'},
+  {key: 'compact_ms', head: 'Merging everything', unit: 'ms'},
+  THROUGHPUT,
+  {key: 'settled_ops_per_second', head: 'Until settled', unit: '1/s'},
+  {key: 'settle_ms', head: 'Settling', unit: 'ms'},
+  {key: 'records_per_second', head: 'Records', unit: '1/s'},
+  ...times('Time per operation'),
+  {key: 'read_bytes_per_op', head: 'Read per op', unit: 'bytes'},
+  {key: 'device_read_bytes_per_op', head: 'From the device per op', unit: 'bytes'},
+  {key: 'write_amplification_ratio', head: 'Written per byte', unit: 'ratio'},
+  {key: 'stalled_ms', head: 'Stalled', unit: 'ms'},
+  SERVER_CPU,
+  PEAK_RSS,
+  {key: 'rss_anonymous_bytes', head: 'RSS without files', unit: 'bytes'},
+  RSS_GROWTH,
+  DISK,
+  {key: 'disk_bytes_before_settling', head: 'On disk before settling', unit: 'bytes'},
+];
+
+/** Of them, what a version's page shows. */
+const DURABLE_SLIM = [
+  'open_ms',
+  'flush_ms',
+  'compact_ms',
+  'ops_per_second',
+  'settled_ops_per_second',
+  'latency_ns_p50',
+  'latency_ns_p99',
+  'device_read_bytes_per_op',
+  'rss_bytes_peak',
+  'disk_bytes',
+];
+
 /** What tells whether a figure can be believed, and what it cost. */
 const CHECKS: Metric[] = [
   {key: 'generator_busy', head: 'Generator busy', unit: 'share'},
@@ -113,22 +150,27 @@ const SLIM = [
   'rss_bytes_held',
 ];
 
+function headlinesOf(record: PageScenario): Metric[] {
+  return isDurable(record) ? DURABLE : (HEADLINES[record.scenario.kind] ?? HEADLINES.wire ?? []);
+}
+
 /** Metrics of a record's main table: those that at least one of its cells has. */
 export function headlineMetrics(record: PageScenario): Metric[] {
   const present = presentMetrics(record);
-  return (HEADLINES[record.scenario.kind] ?? HEADLINES.wire ?? []).filter(({key}) => present.has(key));
+  return headlinesOf(record).filter(({key}) => present.has(key));
 }
 
 /** The few metrics of a summary. */
 export function slimMetrics(record: PageScenario): Metric[] {
   const metrics = headlineMetrics(record);
+  if (isDurable(record)) return metrics.filter(({key}) => DURABLE_SLIM.includes(key));
   return record.scenario.kind === 'memory_cap' || record.scenario.kind === 'startup' ? metrics : metrics.filter(({key}) => SLIM.includes(key));
 }
 
 /** Every other metric of the record: the known ones first, then whatever else was stored. */
 export function checkMetrics(record: PageScenario): Metric[] {
   const present = presentMetrics(record);
-  for (const {key} of HEADLINES[record.scenario.kind] ?? HEADLINES.wire ?? []) present.delete(key);
+  for (const {key} of headlinesOf(record)) present.delete(key);
   const known = CHECKS.filter(({key}) => present.delete(key));
   for (const key of NO_COLUMN) present.delete(key);
   const others = [...present].sort(([a], [b]) => a.localeCompare(b));
@@ -169,4 +211,8 @@ export const METRIC_WORDS: Record<string, string> = {
   command_ns_max: 'longest command',
   accounted_bytes_per_key: 'accounted bytes per key',
   startup_ms: 'start to first answer',
+  settled_ops_per_second: 'throughput until settled',
+  open_ms: 'time of an opening',
+  flush_ms: 'time of a flush',
+  disk_bytes: 'bytes on disk',
 };

@@ -57,9 +57,11 @@ export function pageScenario(record: ScenarioRecord): PageScenario {
   return {...record, cells, processes: [...processes.values()]};
 }
 
-/** Enough windows with percentiles of their own to draw how a load went on. */
+/** Enough windows with percentiles of their own, or of memory alone, to draw how a load went on. */
 function isLong(windows: Window[]): boolean {
-  return windows.filter((window) => window.latency_ns_p99 !== undefined).length >= 5;
+  const timed = windows.filter((window) => window.latency_ns_p99 !== undefined).length;
+  const ofMemory = windows.filter((window) => window.operations === 0 && window.rss_bytes !== undefined).length;
+  return Math.max(timed, ofMemory) >= 5;
 }
 
 export const MODE_LABELS: Record<Mode, string> = {

@@ -1,6 +1,7 @@
 // What stands in the tables of a scenario's page? Pure: a record in, texts out, rows grouped by point of the axes.
 import type {Measurement, Run, Spread} from '../generated/records';
 import {count, duration, figure, fixed, scaleFor, type Figure, type Scale} from './format';
+import {wordColumns, type Words} from './durable';
 import {lookOf, rowLabel} from './figures';
 import {checkMetrics, headlineMetrics, slimMetrics, type Metric} from './metrics';
 import {generatorAtCeiling, keepsNothing, measurement, type PageCell, type PageScenario, points, targetOf} from './record';
@@ -12,6 +13,8 @@ export interface Column {
   group?: string;
   /** Tells of the load generator as much as of the server, so that its ceiling is marked here. */
   ofGenerator?: true;
+  /** Holds words, not numbers. */
+  words?: true;
 }
 
 export interface Row {
@@ -43,9 +46,10 @@ export function table(record: PageScenario, run: Run, which: Which, whole: PageS
   const metrics = METRICS_OF[which](record);
   const scales = metrics.map((metric) => columnScale(whole, metric));
   const extra = which === 'checks' ? COUNTS : [];
+  const words = which === 'headline' ? wordColumns(whole) : [];
   const groups = points(record, run).map((point) => ({
     label: point.label,
-    rows: point.cells.flatMap((cell) => rows(cell, run, metrics, scales, which)),
+    rows: point.cells.flatMap((cell) => rows(cell, run, metrics, scales, which, words)),
   }));
   const all = record.cells.flatMap((cell) => cell.measurements);
   return {
@@ -57,6 +61,7 @@ export function table(record: PageScenario, run: Run, which: Which, whole: PageS
         ...(group ? {group} : {}),
         ...(key === 'ops_per_second' || key === 'generator_busy' ? {ofGenerator: true as const} : {}),
       })),
+      ...words.map(({head}) => ({head, unit: '', words: true as const})),
     ],
     groups: groups.filter((group) => group.rows.length > 0),
     spread: all.some((m) => m.spread === 'interval') ? 'interval' : 'range',
@@ -74,7 +79,7 @@ const COUNTS: {head: string; unit: string; of: (cell: PageCell) => string}[] = [
   {head: 'Errors', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.errors))},
 ];
 
-function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], which: Which): Row[] {
+function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], which: Which, words: Words[]): Row[] {
   const look = lookOf(cell, run);
   const label = rowLabel(cell, run);
   const detail = detailOf(cell, run);
@@ -92,10 +97,19 @@ function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], whic
     return [{label, ...detail, look, figures: [...counted, ...figuresOf()], atCeiling}];
   }
   const operations = [...new Set(cell.measurements.flatMap((m: Measurement) => (m.operation ? [m.operation] : [])))];
+  const said = words.map(({of}): Figure | undefined => {
+    const text = of(cell);
+    return text === undefined ? undefined : {value: text, low: '', high: ''};
+  });
   return [
-    {label, ...detail, look, figures: figuresOf(), atCeiling},
-    ...operations.map((operation) => ({label: `… its ${operation.toUpperCase()}s`, look, figures: figuresOf(operation), atCeiling: false})),
+    {label, ...detail, look, figures: [...figuresOf(), ...said], atCeiling},
+    ...operations.map((operation) => ({label: `… its ${plural(operation)}`, look, figures: figuresOf(operation), atCeiling: false})),
   ];
+}
+
+/** `GETs`; of an embedded engine's longer names, `read_modify_write` → `READ MODIFY WRITEs`. */
+function plural(operation: string): string {
+  return `${operation.toUpperCase().replaceAll('_', ' ')}s`;
 }
 
 function detailOf(cell: PageCell, run: Run): Pick<Row, 'detail'> {

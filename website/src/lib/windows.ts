@@ -15,9 +15,12 @@ interface Quantity {
 
 const perSecond = (window: Window, value: number | undefined) => (value === undefined ? undefined : value / (window.length_ms / 1000));
 
+/** Where the load is another program's, only memory is looked at while it goes on. */
+const isOfMemory = (window: Window) => window.operations === 0 && window.latency_ns_p99 === undefined && window.rss_bytes !== undefined;
+
 /** What a window tells. */
 export const QUANTITIES: Quantity[] = [
-  {key: 'throughput', name: 'throughput', unit: '1/s', of: (window) => perSecond(window, window.operations)},
+  {key: 'throughput', name: 'throughput', unit: '1/s', of: (window) => (isOfMemory(window) ? undefined : perSecond(window, window.operations))},
   {key: 'p99', name: '99th percentile of the response time', unit: 'ns', of: (window) => window.latency_ns_p99},
   {key: 'rss', name: 'resident memory', unit: 'bytes', of: (window) => window.rss_bytes},
   {key: 'cpu', name: 'server CPU', unit: 'cores', of: (window) => perSecond(window, window.server_cpu_ns === undefined ? undefined : window.server_cpu_ns / 1e9)},

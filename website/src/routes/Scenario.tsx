@@ -10,12 +10,14 @@ import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import type {Run} from '../generated/records';
 import {badge, findings, isWire, regime, trialsPerCell} from '../lib/finding';
+import {diskSentence, isDurable} from '../lib/durable';
 import {partsOf, withCells} from '../lib/parts';
 import {type PageScenario, roleOf} from '../lib/record';
 import CapCharts from './scenario/CapCharts';
 import CheckedWith from './scenario/CheckedWith';
 import ClassTables, {Absent} from './scenario/ClassTables';
 import Derived from './scenario/Derived';
+import DurableCharts from './scenario/DurableCharts';
 import OpenLoop from './scenario/OpenLoop';
 import PerKeyCharts from './scenario/PerKeyCharts';
 import StartupCharts from './scenario/StartupCharts';
@@ -58,7 +60,9 @@ export default function Scenario({record, run, place}: Props): ReactNode {
   const {scenario} = record;
   const home = `/benchmarks/${place.version}/${place.machineKey}/`;
   const permalink = `${home}run/${place.runId}/${scenario.key}/`;
-  const Charts = CHARTS[scenario.kind] ?? WireCharts;
+  const durable = isDurable(record);
+  const Charts = durable ? DurableCharts : (CHARTS[scenario.kind] ?? WireCharts);
+  const disk = durable ? diskSentence(run.environment) : undefined;
   const {closed, open, foreign, absent} = partsOf(record, run);
   const looped = withCells(record, closed);
   return (
@@ -87,7 +91,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       </nav>
 
       <h2 id="figures">Figures</h2>
-      <ClassTables record={looped} run={run} />
+      <ClassTables record={looped} run={run} note={disk && `The disk when the run began: ${disk}.`} />
       <Absent absent={absent} />
       {closed.length === 0 && open.length > 0 ? (
         <p>

@@ -8,6 +8,7 @@ import RawData from '../components/RawData';
 import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import ScrollTable from '../components/ScrollTable';
+import {diskSentence, isDurable} from '../lib/durable';
 import {badge, regime, remarks, trialsPerCell} from '../lib/finding';
 import {short, time} from '../lib/format';
 import Summary from './version/Summary';
@@ -17,6 +18,8 @@ export default function Version({version}: {version: VersionData}): ReactNode {
   const home = `/benchmarks/${place.version}/${place.machineKey}/`;
   const machine = run.machine.title || place.machineKey;
   const first = scenarios[0];
+  const durable = scenarios.filter(({record}) => isDurable(record));
+  const others = scenarios.filter((card) => !durable.includes(card));
   const trials = Math.max(0, ...scenarios.map(({record}) => trialsPerCell(record)));
   return (
     <Page
@@ -33,9 +36,10 @@ export default function Version({version}: {version: VersionData}): ReactNode {
     >
       {first ? <p className="lead regime">{regime(run, first.record)}</p> : null}
 
-      {scenarios.map((card) => (
-        <Card key={card.record.scenario.key} card={card} pageRun={run} />
-      ))}
+      {[
+        ...others.map((card) => <Card key={card.record.scenario.key} card={card} pageRun={run} />),
+        ...(durable.length > 0 ? [<Durable key="durable-store" cards={durable} pageRun={run} />] : []),
+      ]}
 
       {place.hasComponents || run.components.length > 0 ? (
         <section>
@@ -96,15 +100,33 @@ export default function Version({version}: {version: VersionData}): ReactNode {
   );
 }
 
-function Card({card, pageRun}: {card: ScenarioCard; pageRun: VersionData['run']}): ReactNode {
+/** Engines inside a driver program: a group of their own, since a call and a request are different things. */
+function Durable({cards, pageRun}: {cards: ScenarioCard[]; pageRun: VersionData['run']}): ReactNode {
+  const disk = diskSentence((cards[0]?.otherRun ?? pageRun).environment);
+  return (
+    <section>
+      <h2 id="durable-store">Durable store</h2>
+      <p className="measure">
+        {`Engines inside a driver program, without a server: ours beside those that people would pick instead.${disk ? ` The disk when the run began: ${disk}.` : ''}`}
+      </p>
+      {cards.map((card) => (
+        <Card key={card.record.scenario.key} card={card} pageRun={pageRun} within />
+      ))}
+    </section>
+  );
+}
+
+/** `within` a group that has a heading of its own. */
+function Card({card, pageRun, within = false}: {card: ScenarioCard; pageRun: VersionData['run']; within?: boolean}): ReactNode {
+  const Heading = within ? 'h3' : 'h2';
   const {record, href, otherRun} = card;
   const run = otherRun ?? pageRun;
   const said = remarks(record, run);
   return (
     <section>
-      <h2 id={record.scenario.key}>
+      <Heading id={record.scenario.key}>
         <Link to={href}>{record.scenario.title}</Link>
-      </h2>
+      </Heading>
       <Summary record={record} run={run} />
       {said.length > 0 ? <p className="measure">{said.join(' ')}</p> : null}
       {otherRun ? <p className="fine">From run {otherRun.id}: newer runs left this scenario out.</p> : null}

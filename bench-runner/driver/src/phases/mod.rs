@@ -90,7 +90,7 @@ fn timed<E: Engine>(engine: &E, store: &Store, phase: &Phase) -> anyhow::Result<
     match phase {
         Phase::ReadRandom { distribution, threads, absent, until } => {
             threads::together(engine, *threads, *until, |number, session, share, tally| {
-                let seed = store.seed.wrapping_add(u64::from(number) + 1);
+                let seed = store.draws().wrapping_add(u64::from(number) + 1);
                 let mut draw = Draw::new(*distribution, store.records.count, seed, store.seed);
                 repeat(share, tally, |tally| match absent {
                     false => get(session, store, draw.index(), tally),

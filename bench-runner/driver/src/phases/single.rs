@@ -81,7 +81,7 @@ pub(super) fn scan_some<S: Session>(
     (records, reverse, until): (u32, bool, Until),
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
-    let mut draw = Draw::new(Distribution::Uniform, store.records.count, store.seed ^ 0x5ca0, store.seed);
+    let mut draw = Draw::new(Distribution::Uniform, store.records.count, store.draws() ^ 0x5ca0, store.seed);
     repeat(until, tally, |tally| some(session, store, (draw.index(), u64::from(records), reverse), tally))
 }
 
@@ -107,7 +107,7 @@ pub(super) fn scan_prefix<S: Session>(
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
     let alike = 10_u64.saturating_pow(digits);
-    let mut draw = Draw::new(Distribution::Uniform, store.records.count, store.seed ^ 0x9ef1, store.seed);
+    let mut draw = Draw::new(Distribution::Uniform, store.records.count, store.draws() ^ 0x9ef1, store.seed);
     repeat(until, tally, |tally| {
         let first = draw.index() / alike * alike;
         let (low, high) = (Store::key(first), Store::key(first + alike));
@@ -145,7 +145,7 @@ pub(super) fn mixed<S: Session>(
     (read_percent, distribution, until): (u32, Distribution, Until),
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
-    let mut draw = Draw::new(distribution, store.records.count, store.seed ^ 0x0111, store.seed);
+    let mut draw = Draw::new(distribution, store.records.count, store.draws() ^ 0x0111, store.seed);
     let mut record = Batch::default();
     repeat(until, tally, |tally| {
         let index = draw.index();
@@ -164,7 +164,7 @@ pub(super) fn ycsb<S: Session>(
     (workload, until): (Ycsb, Until),
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
-    let seed = store.seed ^ 0x7c5b;
+    let seed = store.draws() ^ 0x7c5b;
     let mut draw = Draw::new(Distribution::Zipf, store.records.count, seed, store.seed);
     let mut record = Batch::default();
     repeat(until, tally, |tally| {

@@ -1,6 +1,6 @@
 //! Which records do the phases of one workload share, and what must each hold?
 
-use crate::draws::Shuffle;
+use crate::draws::{Shuffle, mix};
 use crate::engine::Batch;
 use crate::protocol::{Order, Records, ValueKind};
 use crate::values::{KEY_BYTES, Values, write_absent_key, write_key};
@@ -13,6 +13,8 @@ pub(crate) struct Store {
     values: Values,
     /// Records beyond those of the workload, which phases that insert have added.
     inserted: AtomicU64,
+    /// Where the keys of the phase at hand are drawn from.
+    draws: AtomicU64,
 }
 
 impl Store {
@@ -22,7 +24,19 @@ impl Store {
             ValueKind::Incompressible => Values::new(seed, longest),
             ValueKind::HalfCompressible => Values::half_compressible(seed, longest),
         };
-        Self { records, values, seed, inserted: AtomicU64::new(0) }
+        Self { records, values, seed, inserted: AtomicU64::new(0), draws: AtomicU64::new(seed) }
+    }
+
+    /// Phase number `number` begins: it draws other keys than those before it, or what a warm-up has read would be read again; and
+    /// other keys than the same phase of a workload with another `draw_seed`.
+    pub(crate) fn begin_phase(&self, draw_seed: u64, number: usize) {
+        let drawn = mix(mix(self.seed ^ draw_seed) ^ (number as u64 + 1));
+        self.draws.store(drawn, Ordering::Relaxed);
+    }
+
+    /// Seed of the keys that the phase at hand draws.
+    pub(super) fn draws(&self) -> u64 {
+        self.draws.load(Ordering::Relaxed)
     }
 
     /// Records there are now.
@@ -66,5 +80,23 @@ impl Store {
             Order::Sequential => place,
             Order::Random => shuffle.at(place),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_and_workloads_draw_other_keys_and_the_same_ones_again() {
+        let store = Store::new(Records { count: 10, value_bytes: 8, values: ValueKind::Incompressible }, 7);
+        let mut seen = Vec::new();
+        for (draw_seed, number) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            store.begin_phase(draw_seed, number);
+            assert!(!seen.contains(&store.draws()));
+            seen.push(store.draws());
+        }
+        store.begin_phase(0, 0);
+        assert_eq!(store.draws(), seen[0]);
     }
 }

@@ -26,6 +26,9 @@ pub struct Workload {
     pub schema_version: u32,
     /// Seed of every value and of every order.
     pub seed: u64,
+    /// Together with it, seed of the keys that are drawn: a store that was loaded once is read by many workloads, and not each the same keys.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub draw_seed: u64,
     /// How the engine is opened.
     pub engine: EngineOptions,
     /// What is stored.

@@ -210,6 +210,7 @@ fn steps(options: &Options, seed: u64) -> anyhow::Result<Vec<plan::Step>> {
         seed,
         pinned: target::choose_cpus().is_some(),
         admits: &|_, _| true,
+        pace: &|_| plan::Pace::default(),
     });
     let steps = plan.steps.into_iter().filter(|step| step.trial == 0);
     let steps: Vec<_> = steps.flat_map(one_by_one).map(|step| shortened(step, definition.trial)).collect();

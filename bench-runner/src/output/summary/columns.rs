@@ -39,9 +39,14 @@ const RATE: &[Column] = &[
 ];
 const EMBEDDED: &[Column] = &[
     column("k ops/s (range)", "ops_per_second", 1e3, true),
+    column("settled k ops/s", "settled_ops_per_second", 1e3, false),
+    column("open ms (range)", "open_ms", 1.0, true),
+    column("flush ms (range)", "flush_ms", 1.0, true),
+    column("merge ms (range)", "compact_ms", 1.0, true),
     column("p50 µs", "latency_ns_p50", 1e3, false),
     column("p99 µs", "latency_ns_p99", 1e3, false),
     column("CPU µs/op", "server_cpu_ns_per_op", 1e3, false),
+    column("device B/op", "device_read_bytes_per_op", 1.0, false),
     column("peak RSS MiB", "rss_bytes_peak", MIB, false),
     column("disk MiB", "disk_bytes", MIB, false),
 ];

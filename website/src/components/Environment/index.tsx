@@ -1,6 +1,7 @@
 // On what, with what and in which containers was it measured?
 import type {ReactNode} from 'react';
 import type {Run, TargetRecord} from '../../generated/records';
+import {diskSentence} from '../../lib/durable';
 import {bytes, duration, short, time} from '../../lib/format';
 import {MODE_LABELS, type PageProcess} from '../../lib/record';
 import styles from './styles.module.css';
@@ -76,6 +77,7 @@ function machineFacts({machine, environment, ...run}: Run): Fact[] {
     ['Control groups', `${environment.cgroup_version}: ${environment.cgroup_controllers.join(', ') || 'no controller usable'}`],
     ['Containers', environment.container_runtime ?? `none: ${environment.container_reason ?? 'no reason given'}`],
     ['Limits', `${environment.open_files_limit} open files, somaxconn ${environment.somaxconn}`],
+    ['Disk', diskSentence(environment) ?? ''],
     ['Load at start', String(environment.load_average_start)],
     ['Tools', environment.tools.join(', ')],
     ['Mitigations', environment.mitigations.join('; ')],

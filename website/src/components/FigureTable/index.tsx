@@ -24,8 +24,8 @@ export default function FigureTable({table, caption}: Props): ReactNode {
             {grouped ? <GroupHeads columns={columns} /> : null}
             <tr>
               <th scope="col">Server</th>
-              {columns.map(({head, unit}) => (
-                <th key={head} scope="col" className={styles.number}>
+              {columns.map(({head, unit, words}) => (
+                <th key={head} scope="col" className={words ? styles.words : styles.number}>
                   {head}
                   {unit ? <span className={styles.unit}>{unit}</span> : null}
                 </th>
@@ -92,7 +92,7 @@ function FigureRow({row, columns}: {row: Row; columns: Column[]}): ReactNode {
         </td>
       ) : (
         row.figures.map((figure, index) => (
-          <td key={index} className={styles.number}>
+          <td key={index} className={columns[index]?.words ? styles.words : styles.number}>
             {figure ? (
               <>
                 <span className={styles.value}>

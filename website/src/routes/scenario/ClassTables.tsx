@@ -12,20 +12,30 @@ interface Props {
   record: PageScenario;
   run: Run;
   which?: 'headline' | 'checks';
+  /** Said before the first table. */
+  note?: string | undefined;
 }
 
 const CAPTIONS = {headline: 'figures by server and mode', checks: 'replies checked, and what it cost'};
 
-export default function ClassTables({record, run, which = 'headline'}: Props): ReactNode {
+export default function ClassTables({record, run, which = 'headline', note}: Props): ReactNode {
   const {closed, open, foreign} = partsOf(record, run);
   const classes = classesOf([...closed, ...open, ...foreign], run);
   const caption = `${record.scenario.title}: ${CAPTIONS[which]}`;
-  return classes.map(({name, cells}) => (
+  const tables = classes.map(({name, cells}) => (
     <div key={name}>
       {classes.length > 1 ? <h3>{name}</h3> : null}
       <FigureTable table={table(withCells(record, cells), run, which, record)} caption={classes.length > 1 ? `${caption}: ${name}` : caption} />
     </div>
   ));
+  // One place in the page either way: what stands after it keeps the ids that follow from its place.
+  if (note === undefined) return tables;
+  return (
+    <>
+      <p className="fine">{note}</p>
+      {tables}
+    </>
+  );
 }
 
 /** Servers that were not found here: a row each that says so. */

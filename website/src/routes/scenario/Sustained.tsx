@@ -9,6 +9,8 @@ import {decimals, fixed, ratio} from '../../lib/format';
 import {measurement, type PageScenario} from '../../lib/record';
 import {windowFigures} from '../../lib/windows';
 
+const HAIRLINES = 'Each trial a hairline, the median of the trials thick.';
+
 export default function Sustained({record, run}: {record: PageScenario; run: Run}): ReactNode {
   const figures = windowFigures(record, run);
   const drifts = record.cells.filter((cell) => cell.status === 'ok' && measurement(cell, 'drift_ratio'));
@@ -16,7 +18,7 @@ export default function Sustained({record, run}: {record: PageScenario; run: Run
   return (
     <>
       <h2 id="windows">Second by second</h2>
-      <p className="fine">Each trial a hairline, the median of the trials thick. Response times are those of a closed loop.</p>
+      <p className="fine">{figures.every(({key}) => key === 'rss') ? HAIRLINES : `${HAIRLINES} Response times are those of a closed loop.`}</p>
       <Multiples>
         {figures.map(({key, name, label, scale, series, seconds, max}) => (
           <Chart

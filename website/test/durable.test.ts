@@ -1,0 +1,87 @@
+// Do pages of embedded engines on a disk show what those records have, and pages of older records what they always did?
+import {expect, test} from 'vitest';
+import type {Measurement} from '../src/generated/records';
+import {diskSentence, isDurable, wordColumns} from '../src/lib/durable';
+import {findings, headlinePoints} from '../src/lib/finding';
+import {checkMetrics, headlineMetrics, slimMetrics} from '../src/lib/metrics';
+import {type PageScenario, points} from '../src/lib/record';
+import {table} from '../src/lib/tables';
+import {windowFigures} from '../src/lib/windows';
+import {fixtureScenario} from './fixture';
+
+const measured = (metric: string, unit: string, median: number): Measurement => ({
+  metric,
+  unit,
+  direction: 'neutral',
+  median,
+  low: median,
+  high: median,
+  spread: 'range',
+  n: 1,
+});
+
+/** The fixture's record as if it were of embedded engines, with some metrics more. */
+function embedded(operation: string, more: Measurement[], facts: Record<string, unknown> = {}): ReturnType<typeof fixtureScenario> {
+  const {record, run} = fixtureScenario('wire-single');
+  const cells = record.cells.map((cell) => ({
+    ...cell,
+    axes: {...cell.axes, operation},
+    measurements: cell.status === 'ok' ? [...cell.measurements, measured('read_bytes_per_op', 'bytes', 2300), ...more] : [],
+    trials: cell.trials.map((trial) => ({...trial, facts})),
+  }));
+  return {record: {...record, cells, scenario: {...record.scenario, kind: 'embedded'}}, run};
+}
+
+const heads = (record: PageScenario) => headlineMetrics(record).map(({head}) => head);
+
+test('a record from before the durable store keeps its columns', () => {
+  const {record, run} = embedded('read_random', []);
+  expect(isDurable(record)).toBe(false);
+  expect(wordColumns(record)).toEqual([]);
+  expect(heads(record)).not.toContain('Read per op');
+  expect(checkMetrics(record).map(({key}) => key)).toContain('read_bytes_per_op');
+  expect(table(record, run, 'headline').columns.some(({words}) => words)).toBe(false);
+});
+
+test('a load shows both rates, its promise and its tables', () => {
+  const more = [measured('settled_ops_per_second', '1/s', 250_000), measured('rss_anonymous_bytes', 'bytes', 1e6)];
+  const {record, run} = embedded('load', more, {sync_promise: 'survives the process', tables_per_level: [4, 10, 0]});
+  expect(isDurable(record)).toBe(true);
+  expect(heads(record)).toEqual(expect.arrayContaining(['Throughput', 'Until settled', 'Read per op', 'RSS without files']));
+  expect(checkMetrics(record).map(({key}) => key)).not.toContain('read_bytes_per_op');
+  const {columns, groups} = table(record, run, 'headline');
+  expect(columns.slice(-2).map(({head}) => head)).toEqual(['An acknowledged write', 'Tables per level']);
+  const row = groups.flatMap((group) => group.rows).find(({failure}) => !failure);
+  expect(row?.figures.slice(-2).map((figure) => figure?.value)).toEqual(['survives the process', '4 / 10 / 0']);
+  expect(row?.figures).toHaveLength(columns.length);
+  expect(slimMetrics(record).map(({key}) => key)).toContain('settled_ops_per_second');
+});
+
+test('reads have no promise, and what is only loaded for others stands for no scenario', () => {
+  const facts = {sync_promise: 'survives the process', tables_per_level: [1]};
+  const more = [measured('rss_anonymous_bytes', 'bytes', 1e6)];
+  expect(wordColumns(embedded('read_random', more, facts).record)).toEqual([]);
+  const {record, run} = embedded('stock', more, facts);
+  expect(wordColumns(record).map(({head}) => head)).toEqual(['Tables per level']);
+  expect(headlinePoints(points(record, run))).toEqual([]);
+});
+
+test('an opening is told by its time', () => {
+  const {record, run} = embedded('open', [measured('open_ms', 'ms', 3.2)]);
+  const cells = record.cells.map((cell) => ({...cell, measurements: cell.measurements.filter(({metric}) => metric !== 'ops_per_second')}));
+  expect(findings({...record, cells}, run).join(' ')).toMatch(/3\.2\d*\sms/);
+});
+
+test('memory by the second is drawn without a throughput that nobody counted', () => {
+  const {record, run} = embedded('load', [measured('settled_ops_per_second', '1/s', 1)]);
+  const windows = [1, 2, 3, 4, 5].map((second) => ({start_ms: (second - 1) * 1000, length_ms: 1000, operations: 0, rss_bytes: second * 1e6}));
+  const cells = record.cells.map((cell) => ({...cell, trials: cell.trials.map((trial) => ({...trial, windows}))}));
+  expect([...new Set(windowFigures({...record, cells}, run).map(({key}) => key))]).toEqual(['rss']);
+});
+
+test('the disk is told where it was measured', () => {
+  const {run} = fixtureScenario('wire-single');
+  expect(diskSentence(run.environment)).toBeUndefined();
+  const told = diskSentence({...run.environment, disk_filesystem: 'ext4', disk_syncs_per_second: 10_234, disk_sync_ns_p50: 88_400});
+  expect(told).toMatch(/^10,234 appends per second.*88\sµs, on ext4$/);
+});
