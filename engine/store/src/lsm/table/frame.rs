@@ -9,6 +9,7 @@
 
 use super::block::Damage;
 use crate::lsm::checksum::checksum;
+use lz4_flex::block::{CompressTable, compress_into, compress_into_with_table};
 use std::cell::RefCell;
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -37,7 +38,12 @@ struct Zstd {
     decompressor: Option<Decompressor<'static>>,
 }
 
+/// What is longer has another table, four times as large.
+const LZ4_SMALL: usize = u16::MAX as usize;
+
 thread_local! {
+    /// lz4's table of what it has seen, kept from one block to the next: to take memory for it costs as much as a tenth of a block.
+    static LZ4: RefCell<CompressTable> = RefCell::default();
     static ZSTD: RefCell<Zstd> = RefCell::default();
 }
 
@@ -69,7 +75,10 @@ pub(crate) fn put(out: &mut Vec<u8>, raw: &[u8], compression: Compression, file:
     out.resize(begin + room, 0);
     let len = match compression {
         Compression::None => None,
-        Compression::Lz4 => lz4_flex::block::compress_into(raw, &mut out[begin..]).ok(),
+        Compression::Lz4 if raw.len() < LZ4_SMALL => {
+            LZ4.with_borrow_mut(|table| compress_into_with_table(raw, &mut out[begin..], table)).ok()
+        }
+        Compression::Lz4 => compress_into(raw, &mut out[begin..]).ok(),
         Compression::Zstd => ZSTD.with_borrow_mut(|zstd| zstd.compress(raw, &mut out[begin..])),
     };
     let used = match len {
@@ -223,6 +232,19 @@ mod tests {
             let mut framed = Vec::new();
             put(&mut framed, &noise, compression, 9);
             assert_eq!((framed.len(), framed[framed.len() - 5]), (noise.len() + 9, 0), "{compression:?}");
+        }
+    }
+
+    #[test]
+    fn short_blocks_and_long_ones_take_turns() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for len in [1_000, LZ4_SMALL - 1, 2_000, LZ4_SMALL, 3_000, 300_000, 1_000] {
+            let raw: Vec<u8> =
+                (0..len).map(|at| if at / 16 % 2 == 0 { random.u8(..) } else { b'.' }).collect();
+            let (mut framed, mut space) = (Vec::new(), Vec::new());
+            put(&mut framed, &raw, Compression::Lz4, 9);
+            assert!(framed.len() < len * 7 / 8);
+            assert_eq!(open(&framed, 9, &mut space), Ok(&raw[..]));
         }
     }
 }
