@@ -138,6 +138,18 @@ impl Database {
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) in memory mode.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// let mut ingest = db.begin_ingest()?;
+    /// for number in 0..1_000_u32 {
+    ///     ingest.set(&number.to_be_bytes(), b"1")?;
+    /// }
+    /// assert_eq!(ingest.finish()?, 1_000);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn begin_ingest(&self) -> Result<Ingest<'_>> {
         Ok(self.durable("ingest")?.ingest())
     }
@@ -182,6 +194,18 @@ impl Database {
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// for number in 0..1_000_u32 {
+    ///     db.set(&number.to_be_bytes(), b"1")?;
+    /// }
+    /// db.settle()?;
+    /// assert_eq!(db.storage_stats()?.debt_bytes, 0);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn settle(&self) -> Result<()> {
         self.durable("settle")?.settle()
     }
@@ -237,6 +261,19 @@ impl Database {
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// use std::ops::ControlFlow;
+    ///
+    /// db.set(b"a", b"1")?;
+    /// assert!(db.compact_with(|_| ControlFlow::Continue(()))?);
+    /// // There is nothing left that it could be ended at.
+    /// assert!(db.compact_with(|_| ControlFlow::Break(())).is_ok());
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn compact_with(&self, go_on: impl FnMut(CompactProgress) -> ControlFlow<()>) -> Result<bool> {
         self.durable("compact")?.compact(go_on)
     }

@@ -12,6 +12,22 @@ use std::path::Path;
 const PIECE: usize = 1 << 20;
 
 /// How far [`Database::compact_with`](crate::Database::compact_with) has come.
+///
+/// ```
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("store");
+/// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+/// use std::ops::ControlFlow;
+///
+/// for number in 0..1_000_u32 {
+///     db.set(&number.to_be_bytes(), b"1")?;
+/// }
+/// db.compact_with(|progress: plumbkv::CompactProgress| {
+///     println!("{} bytes written, {} left", progress.written_bytes, progress.left_bytes);
+///     ControlFlow::Continue(())
+/// })?;
+/// # Ok::<(), plumbkv::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactProgress {

@@ -45,6 +45,17 @@ impl Ingest<'_> {
     /// # Errors
     /// [`OutOfOrder`](crate::Error::OutOfOrder), [`KeyTooLong`](crate::Error::KeyTooLong), [`ValueTooLong`](crate::Error::ValueTooLong),
     /// [`TooLargeForBudget`](crate::Error::TooLargeForBudget) and [`Io`](crate::Error::Io). Nothing is ingested then, of pairs before it either.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// let mut ingest = db.begin_ingest()?;
+    /// ingest.set(b"a", b"1")?;
+    /// ingest.set(b"b", b"2")?;
+    /// assert_eq!(ingest.finish()?, 2);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.add(key, value, None)
     }
@@ -53,6 +64,17 @@ impl Ingest<'_> {
     ///
     /// # Errors
     /// As [`set`](Self::set).
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// let mut ingest = db.begin_ingest()?;
+    /// ingest.set_until(b"session", b"of yesterday", 1)?;
+    /// ingest.finish()?;
+    /// assert_eq!(db.get(b"session")?, None);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn set_until(&mut self, key: &[u8], value: &[u8], unix_ms: u64) -> Result<()> {
         self.add(key, value, Some(unix_ms))
     }
@@ -69,6 +91,18 @@ impl Ingest<'_> {
     ///
     /// # Errors
     /// [`Io`](crate::Error::Io); [`Database::storage_stats`](crate::Database::storage_stats) tells whether the database takes writes after it. The error of a pair, if there was one.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// let mut ingest = db.begin_ingest()?;
+    /// ingest.set(b"a", b"1")?;
+    /// assert_eq!(db.get(b"a")?, None);
+    /// assert_eq!(ingest.finish()?, 1);
+    /// assert_eq!(db.get(b"a")?, Some(b"1".to_vec()));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     pub fn finish(mut self) -> Result<u64> {
         NonBlocking::refuse()?;
         self.tree.prepare()?;

@@ -59,6 +59,10 @@ pub enum Profile {
 
 impl Profile {
     /// The memory budget in bytes, where none is set.
+    ///
+    /// ```
+    /// assert_eq!(plumbkv::Profile::LowMemory.memory_budget(), 16 << 20);
+    /// ```
     #[must_use]
     pub fn memory_budget(self) -> u64 {
         match self {

@@ -85,12 +85,34 @@ pub struct StorageStats {
 
 impl StorageStats {
     /// Tables of all levels.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// assert_eq!(db.storage_stats()?.tables(), 0);
+    /// db.flush()?;
+    /// assert_eq!(db.storage_stats()?.tables(), 1);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn tables(&self) -> usize {
         self.levels.iter().map(|level| level.tables).sum()
     }
 
     /// Bytes of their files.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(&path))?;
+    /// assert_eq!(db.storage_stats()?.table_bytes(), 0);
+    /// db.set(b"a", b"1")?;
+    /// db.flush()?;
+    /// assert!(db.storage_stats()?.table_bytes() > 0);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
     #[must_use]
     pub fn table_bytes(&self) -> u64 {
         self.levels.iter().map(|level| level.bytes).sum()

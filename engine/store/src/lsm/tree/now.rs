@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 impl Inner {
     pub(super) fn write_now(&self, payload: &[u8], count: u64) -> Result<()> {
-        if self.options.sync == SyncMode::Always || self.is_held_back() {
+        if self.options.sync == SyncMode::Always {
             return Err(Error::WouldBlock);
         }
         let mut queue = self.queue.lock();

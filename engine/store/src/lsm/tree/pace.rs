@@ -83,15 +83,10 @@ impl Inner {
         self.pace.is_needed.store(is_needed, Ordering::Relaxed);
     }
 
-    /// Whether writes may have to wait.
-    pub(super) fn is_held_back(&self) -> bool {
-        self.pace.is_needed.load(Ordering::Relaxed)
-    }
-
     /// Holds a write of so many bytes back for as long as it has to be. Nothing is locked meanwhile.
     #[inline]
     pub(super) fn hold_back(&self, bytes: usize) {
-        if self.is_held_back() {
+        if self.pace.is_needed.load(Ordering::Relaxed) {
             self.hold_back_now(bytes);
         }
     }
