@@ -135,7 +135,7 @@ torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes: 
 	@PLUMBKV_TORTURE=$(or $(CYCLES),5000) PLUMBKV_TORTURE_LOG=$(abspath engine/store/docs/torture.log) \
 	PLUMBKV_TORTURE_ABOUT=", commit $$(git rev-parse --short=12 HEAD), $$(rustc -V | cut -d' ' -f1-2), $$(uname -srm), $$(df --output=fstype $(or $(wildcard $(TARGET_DIR)),.) | tail -1), $$(nproc) CPUs" \
 	cargo test --locked --release -p plumbkv --test kill -- --nocapture
-cold: ## A client that asks for one key while others read a store that is in no cache: release build, both back ends, p99 judged (< 1 ms)
+cold: ## A client that asks for one key while another reads a store that is in no cache: release build, both back ends, p99 judged (< 1 ms); sixteen are printed
 	@PLUMBKV_COLD=full cargo test --locked --release -p plumbkv-server --test wire cold:: -- --nocapture
 
 

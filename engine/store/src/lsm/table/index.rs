@@ -81,15 +81,6 @@ pub(crate) struct Index {
     long: Vec<(u32, Box<[u8]>)>,
 }
 
-/// Where a search goes on: what it needs was asked for.
-#[derive(Debug, Clone, Copy)]
-struct Spot {
-    group: usize,
-    wanted: u64,
-    /// Before all blocks or behind them: nothing is left to be looked at.
-    is_outside: bool,
-}
-
 impl Index {
     pub(crate) fn new(bytes: &[u8]) -> Result<Self, Damage> {
         let mut cursor = BlockCursor::new(bytes)?;
@@ -165,39 +156,21 @@ impl Index {
     /// The only block that may hold the key, or the number of blocks where none does.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> usize {
-        self.find_from(self.spot(key), key)
-    }
-
-    /// The first half of [`find`](Self::find), after which all lines of a group are on their way at once.
-    #[inline]
-    fn spot(&self, key: &[u8]) -> Spot {
         let Some(rest) = key.strip_prefix(&self.shared[..]) else {
-            let group = if key < &self.shared[..] { 0 } else { self.groups.len() };
-            return Spot { group, wanted: 0, is_outside: true };
+            return if key < &self.shared[..] { 0 } else { self.blocks() };
         };
         let wanted = head(rest);
         let count = |heads: &[u64]| heads.iter().map(|head| usize::from(*head < wanted)).sum::<usize>();
         // Each time the last one below what is wanted, and those from there to the next.
         let from = self.peaks.partition_point(|peak| *peak < wanted).saturating_sub(1) * GROUP;
         let to = self.tops.len().min(from + GROUP);
-        let group = (from + count(&self.tops[from..to])).saturating_sub(1);
-        if let Some(group) = self.groups.get(group) {
-            let first = std::ptr::from_ref(group).cast::<u8>();
-            (0..size_of::<Group>()).step_by(64).for_each(|line| prefetch::read(first.wrapping_add(line)));
-        }
-        Spot { group, wanted, is_outside: false }
-    }
-
-    /// The second half.
-    #[inline]
-    fn find_from(&self, spot: Spot, key: &[u8]) -> usize {
-        let Some(group) = self.groups.get(spot.group).filter(|_| !spot.is_outside) else {
-            return if spot.group == 0 { 0 } else { self.blocks() };
-        };
-        let before = group.heads.iter().map(|head| usize::from(*head < spot.wanted)).sum::<usize>();
-        let mut at = (spot.group * GROUP + before).min(self.blocks());
-        let rest = key.get(self.shared.len()..).unwrap_or_default();
-        while at < self.blocks() && self.head(at) == spot.wanted && self.is_before(at, rest) {
+        let number = (from + count(&self.tops[from..to])).saturating_sub(1);
+        let Some(group) = self.groups.get(number) else { return self.blocks() };
+        // All of its lines at once.
+        let first = std::ptr::from_ref(group).cast::<u8>();
+        (0..size_of::<Group>()).step_by(64).for_each(|line| prefetch::read(first.wrapping_add(line)));
+        let mut at = (number * GROUP + count(&group.heads)).min(self.blocks());
+        while at < self.blocks() && self.head(at) == wanted && self.is_before(at, rest) {
             at += 1;
         }
         at

@@ -1,6 +1,5 @@
 //! How are several keys found in a table? Each as one alone, but in their order: a block that holds several of them is read once.
 
-use super::filter::Filter;
 use super::reader::Table;
 use crate::error::Result;
 use crate::lsm::record::Stamp;
@@ -13,7 +12,7 @@ impl Table {
         stamp: Stamp,
         mut f: impl FnMut(usize, Stamp, &[u8]),
     ) -> Result<()> {
-        let filter = self.filter.as_deref().and_then(|filter| Filter::new(filter).ok());
+        let filter = self.filter();
         let may_be_here = keys
             .iter()
             .enumerate()

@@ -121,7 +121,7 @@ impl Table {
     }
 
     #[inline]
-    fn filter(&self) -> Option<Filter<'_>> {
+    pub(super) fn filter(&self) -> Option<Filter<'_>> {
         self.filter.as_ref().and_then(|bytes| Filter::new(bytes).ok())
     }
 
