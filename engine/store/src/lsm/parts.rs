@@ -134,7 +134,7 @@ impl Wal {
     /// # Errors
     /// The system's.
     pub fn create(path: &Path) -> std::io::Result<Self> {
-        Ok(Self { log: LogWriter::new(Disk.create(path)?, 1), payload: Vec::new(), sequence: 0 })
+        Ok(Self { log: LogWriter::filled_ahead(Disk.create(path)?, 1), payload: Vec::new(), sequence: 0 })
     }
 
     /// Appends a write, for the next [`hand_over`](Self::hand_over).

@@ -92,7 +92,7 @@ impl Tree {
         let (file, memtable, inserter) = done.inspect_err(|error: &Error| {
             let _ = inner.failed.set(error.clone());
         })?;
-        commit.log = LogWriter::new(file, number);
+        commit.log = LogWriter::filled_ahead(file, number);
         let next = commit.next;
         commit.log.mark(next);
         commit.log_path = path;

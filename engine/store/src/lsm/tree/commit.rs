@@ -211,7 +211,7 @@ impl Inner {
         }
         let (memtable, inserter) =
             new_memtable(self.options.memtable_bytes.max(needed), commit.memtable.common())?;
-        let mut log = LogWriter::new(file, number);
+        let mut log = LogWriter::filled_ahead(file, number);
         log.mark(if self.options.sync == SyncMode::Always { commit.next } else { state.synced + 1 });
         let log = std::mem::replace(&mut commit.log, log);
         if self.options.sync != SyncMode::Always {

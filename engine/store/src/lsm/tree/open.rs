@@ -59,7 +59,7 @@ impl Tree {
         let first_path = log_path(directory, first_log);
         let log =
             opening.vfs.create(&first_path).map_err(|error| Error::io(&first_path, "create", &error))?;
-        let mut log = LogWriter::new(log, first_log);
+        let mut log = LogWriter::filled_ahead(log, first_log);
         log.mark(found.last_sequence + 1);
         let manifest = Manifest::create(&*opening.vfs, directory, manifest_file, &everything)?;
         for name in found.needless {

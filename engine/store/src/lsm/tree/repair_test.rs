@@ -32,7 +32,9 @@ fn damaged() -> (SimDisk, Vec<(PathBuf, Vec<u8>)>) {
     };
     let damaged = [of("table")[1].clone(), of("log").pop().unwrap()];
     for path in &damaged {
-        disk.flip(path, files[path].len() / 2, 0x55);
+        // A log is filled with zeros behind its records.
+        let held = files[path].iter().rposition(|byte| *byte != 0).unwrap();
+        disk.flip(path, held / 2, 0x55);
     }
     let files = disk.content();
     (disk, damaged.into_iter().map(|path| (path.clone(), files[&path].clone())).collect())

@@ -1,5 +1,6 @@
 //! The file system of the machine.
 
+use super::mapped::Mapped;
 use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -12,7 +13,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Disk;
 
-struct Written(File);
+struct Written {
+    file: File,
+    mapped: Option<Mapped>,
+}
+
+struct Synced(File);
 struct Read(File);
 struct Lock(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
 
@@ -25,11 +31,11 @@ impl Vfs for Disk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
-        Ok(Box::new(Written(OpenOptions::new().write(true).create_new(true).open(path)?)))
+        Ok(Box::new(Written::new(OpenOptions::new().read(true).write(true).create_new(true).open(path)?)))
     }
 
     fn reuse(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
-        Ok(Box::new(Written(OpenOptions::new().write(true).open(path)?)))
+        Ok(Box::new(Written::new(OpenOptions::new().read(true).write(true).open(path)?)))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadFile>> {
@@ -74,10 +80,19 @@ impl Vfs for Disk {
     }
 }
 
+impl Written {
+    fn new(file: File) -> Self {
+        Self { file, mapped: None }
+    }
+}
+
 impl WriteFile for Written {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        if self.mapped.as_mut().is_some_and(|mapped| mapped.put(bytes, offset)) {
+            return Ok(bytes.len());
+        }
         loop {
-            match self.0.write_at(bytes, offset) {
+            match self.file.write_at(bytes, offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 done => return done,
             }
@@ -86,15 +101,22 @@ impl WriteFile for Written {
 
     fn sync(&mut self) -> io::Result<()> {
         // The length counts as data here: fdatasync writes what is needed to read the bytes again.
-        self.0.sync_data()
+        // So it does with what was put through a mapping.
+        self.file.sync_data()
+    }
+
+    fn map(&mut self, offset: u64, len: usize) {
+        // First the old one goes: two would count twice.
+        self.mapped = None;
+        self.mapped = Mapped::new(&self.file, offset, len);
     }
 
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {
-        Ok(Arc::new(Written(self.0.try_clone()?)))
+        Ok(Arc::new(Synced(self.file.try_clone()?)))
     }
 }
 
-impl SyncFile for Written {
+impl SyncFile for Synced {
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
     }

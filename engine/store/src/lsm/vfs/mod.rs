@@ -5,6 +5,7 @@
 //! linked, removed) only once its directory is.
 
 mod disk;
+mod mapped;
 #[cfg(test)]
 mod sim;
 #[cfg(test)]
@@ -73,6 +74,9 @@ pub(crate) trait WriteFile: Send {
     /// Makes what was written last. Where it fails, what was written since the last success may be gone, whatever a second
     /// call would say.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Lets later writes within a piece go without calls to the system, if that can be: it begins at a multiple of 4 KiB, and all of it has been written. Pieces before it no longer do.
+    fn map(&mut self, _offset: u64, _len: usize) {}
 
     /// What syncs the file while its owner goes on writing.
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>>;

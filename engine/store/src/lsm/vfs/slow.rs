@@ -132,6 +132,10 @@ impl WriteFile for Written {
         self.file.sync()
     }
 
+    fn map(&mut self, offset: u64, len: usize) {
+        self.file.map(offset, len);
+    }
+
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {
         Ok(Arc::new(Synced { file: self.file.syncer()?, times: Arc::clone(&self.times) }))
     }

@@ -76,6 +76,12 @@ impl Window<'_> {
     fn is_synced_after(&mut self, at: u64, log: u64) -> io::Result<bool> {
         let mut at = at + ALIGN as u64;
         while at + HEADER as u64 <= self.len {
+            // No record has so many zeros in its header; a log that was filled ahead has many behind its end.
+            let zeros = leading_zeros(self.at_least(at, HEADER)?);
+            if zeros > HEADER {
+                at += (zeros - HEADER).next_multiple_of(ALIGN) as u64;
+                continue;
+            }
             if self.record(at, log)?.is_some_and(|(record, _)| record.after_sync) {
                 return Ok(true);
             }
@@ -83,4 +89,9 @@ impl Window<'_> {
         }
         Ok(false)
     }
+}
+
+/// How many bytes are zero before the first that is not, in whole words.
+fn leading_zeros(bytes: &[u8]) -> usize {
+    bytes.chunks_exact(ALIGN).take_while(|word| **word == [0; ALIGN]).count() * ALIGN
 }

@@ -1,4 +1,7 @@
 //! How does a batch get into the log? Into a buffer, from there to the system in one write for all that wait, and to the disk when it is synced.
+//!
+//! A log of writes is filled with zeros a step ahead of its records, and the step is mapped: then a record is copied into the page cache without a call to the system, and a sync has
+//! neither blocks to take nor a length to write down. Zeros are no record, so to a reader the log ends before them.
 
 use super::record::{LogRecord, put_record};
 use crate::lsm::record::Sequence;
@@ -9,6 +12,17 @@ use std::sync::Arc;
 /// Buffers above it are given back after use.
 const KEPT: usize = 1 << 20;
 
+/// By so much a log is filled ahead at first, and at last: in between, by what it holds. Short logs stay short.
+const FIRST_STEP: u64 = 4 << 10;
+const LAST_STEP: u64 = 512 << 10;
+
+/// Steps from here on are mapped.
+const MAPPED_STEP: u64 = 64 << 10;
+
+const PAGE: u64 = 4 << 10;
+
+static ZEROS: [u8; LAST_STEP as usize] = [0; LAST_STEP as usize];
+
 /// Writes one log.
 pub(crate) struct LogWriter {
     file: Box<dyn WriteFile>,
@@ -17,6 +31,8 @@ pub(crate) struct LogWriter {
     written: u64,
     /// Bytes that last.
     synced: u64,
+    /// Filled up to here. `None` in a log that is not filled ahead.
+    filled: Option<u64>,
     buffer: Vec<u8>,
     /// Something failed, and nobody knows what the file holds.
     broken: bool,
@@ -38,7 +54,12 @@ impl PendingSync {
 impl LogWriter {
     /// A log with this number, from the beginning of a file that is new or used again.
     pub(crate) fn new(file: Box<dyn WriteFile>, log: u64) -> Self {
-        Self { file, log, written: 0, synced: 0, buffer: Vec::new(), broken: false }
+        Self { file, log, written: 0, synced: 0, filled: None, buffer: Vec::new(), broken: false }
+    }
+
+    /// The same for a log of many records, which is filled ahead.
+    pub(crate) fn filled_ahead(file: Box<dyn WriteFile>, log: u64) -> Self {
+        Self { filled: Some(0), ..Self::new(file, log) }
     }
 
     /// Appends a batch to what the next [`write`](Self::write) hands over.
@@ -50,14 +71,41 @@ impl LogWriter {
     /// Hands what was added to the system: then it survives the process.
     pub(crate) fn write(&mut self) -> io::Result<()> {
         self.look()?;
-        let done = write_all_at(&mut *self.file, &self.buffer, self.written);
+        let end = self.written + self.buffer.len() as u64;
+        let is_filled = self.filled.is_none_or(|filled| end <= filled);
+        let done = if is_filled { Ok(()) } else { self.fill(end) }
+            .and_then(|()| write_all_at(&mut *self.file, &self.buffer, self.written));
         self.broken = done.is_err();
-        self.written += self.buffer.len() as u64;
+        self.written = end;
         if self.buffer.capacity() > KEPT {
             self.buffer = Vec::new();
         }
         self.buffer.clear();
         done
+    }
+
+    /// Fills the log up to a step behind what is to be written, or leaves that to a write that is longer than a step.
+    #[cold]
+    fn fill(&mut self, end: u64) -> io::Result<()> {
+        let filled = self.filled.unwrap_or(0);
+        if end - self.written > LAST_STEP {
+            self.filled = Some(end);
+            return Ok(());
+        }
+        let step = self.written.next_power_of_two().clamp(FIRST_STEP, LAST_STEP);
+        let upto = (end + step).next_multiple_of(PAGE);
+        let mut at = filled;
+        while at < upto {
+            let count = (upto - at).min(LAST_STEP);
+            write_all_at(&mut *self.file, &ZEROS[..count as usize], at)?;
+            at += count;
+        }
+        self.filled = Some(upto);
+        if step >= MAPPED_STEP {
+            let begin = self.written / PAGE * PAGE;
+            self.file.map(begin, (upto - begin) as usize);
+        }
+        Ok(())
     }
 
     /// Makes what was written last. After a failure nothing does: what the system still had may be gone.

@@ -1,0 +1,81 @@
+//! How do bytes get into the page cache without a call to the system? A piece of the file is mapped, and they are copied there. They outlive the process as written ones do.
+//!
+//! Whoever maps a piece has written it before, so its blocks are taken and its pages are in the cache: nothing is left that could fail when it is touched. That holds where the file
+//! system writes in place; on others a full disk would be a signal instead of an error, and nothing is mapped there.
+
+use rustix::fs::fstatfs;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use std::fs::File;
+use std::ptr::NonNull;
+
+/// File systems that overwrite a block where it lies, by the numbers of statfs(2): ext2 to ext4, XFS, tmpfs.
+const IN_PLACE: [i64; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
+
+/// A piece of a file.
+pub(super) struct Mapped {
+    base: NonNull<u8>,
+    offset: u64,
+    len: usize,
+}
+
+// SAFETY: the mapping belongs to no thread, and there is one owner.
+unsafe impl Send for Mapped {}
+
+impl Mapped {
+    /// A piece that the file has: `offset` is a multiple of the size of a page, and whatever lies there has been written. `None` where the system does not let it be mapped.
+    pub(super) fn new(file: &File, offset: u64, len: usize) -> Option<Self> {
+        let kind = fstatfs(file).ok()?.f_type;
+        if !IN_PLACE.contains(&i64::from(kind)) || file.metadata().ok()?.len() < offset + len as u64 {
+            return None;
+        }
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a mapping at an address that the kernel chooses overlaps nothing.
+        let raw =
+            unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, offset) }.ok()?;
+        let mapped = Self { base: NonNull::new(raw.cast())?, offset, len };
+        // SAFETY: the mapping was made above. Its pages are made ready to be written, all at once; where one cannot be, this says so, and a store would have been a signal.
+        unsafe { madvise(raw, len, Advice::LinuxPopulateWrite) }.ok()?;
+        Some(mapped)
+    }
+
+    /// Puts bytes to where the file has this offset. False where not all of them would be within the piece.
+    pub(super) fn put(&mut self, bytes: &[u8], offset: u64) -> bool {
+        let Some(at) = offset.checked_sub(self.offset) else { return false };
+        if at.saturating_add(bytes.len() as u64) > self.len as u64 {
+            return false;
+        }
+        // SAFETY: the range lies within the mapping, as was seen above, which nobody else in this process has; `bytes` is no part of it, because no reference into it is given out.
+        unsafe { self.base.as_ptr().add(at as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        true
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made in `new`, and no reference into it was ever given out.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn what_is_put_is_what_the_file_holds_and_outside_nothing_is() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[7; 12_288], 0).unwrap();
+        // Where the temporary files are on another file system there is nothing to be seen.
+        let Some(mut mapped) = Mapped::new(&file, 4_096, 8_192) else { return };
+        assert!(mapped.put(b"first", 4_096) && mapped.put(b"last", 12_284) && mapped.put(b"", 12_288));
+        assert!(
+            !mapped.put(b"before", 4_095) && !mapped.put(b"after", 12_284) && !mapped.put(b"x", u64::MAX)
+        );
+        let mut found = vec![0; 12_288];
+        file.read_exact_at(&mut found, 0).unwrap();
+        assert!(found.starts_with(&[7; 4_096]) && found[4_096..].starts_with(b"first\x07"));
+        assert!(found.ends_with(b"\x07last"));
+        assert!(Mapped::new(&file, 8_192, 8_192).is_none(), "the file ends before");
+    }
+}
