@@ -1,6 +1,6 @@
 //! Appending a write to a log: handed to the system one at a time, or a thousand at once, as a batch or a group of writers is. Nothing is synced.
 //!
-//! A log begins anew when it holds so many entries, in a file of its own. lsm-tree has no log, and fjall's is not to be had without fjall.
+//! A log begins anew when it holds so many entries, in the same file: a store uses the files of its logs again. lsm-tree has no log, and fjall's is not to be had without fjall.
 
 use criterion::Criterion;
 use plumbkv::parts::Wal;
@@ -14,6 +14,8 @@ struct Appending<'a> {
     /// Writes that go to the system together.
     group: usize,
     log: Option<Wal>,
+    /// Logs that were begun.
+    begun: u64,
     at: usize,
 }
 
@@ -26,10 +28,9 @@ impl Prepared for Appending<'_> {
                 self.at = 0;
                 let path = self.folder.join("log");
                 drop(self.log.take());
-                if path.exists() {
-                    std::fs::remove_file(&path).expect("removed");
-                }
-                self.log = Some(Wal::create(&path).expect("a log"));
+                self.begun += 1;
+                let log = if path.exists() { Wal::reuse(&path, self.begun) } else { Wal::create(&path) };
+                self.log = Some(log.expect("a log"));
             }
             let Some(log) = &mut self.log else { return cost };
             let upto = (self.at + left).min(self.keys.len());
@@ -53,11 +54,13 @@ pub(crate) fn append(c: &mut Criterion, home: &Path) {
     let mut part = Part::new(c, home, "lsm-log");
     for size in SIZES {
         let keys = shuffled(size);
+        // Each size has its own file, or the short log would begin in what a long one left.
+        let _ = std::fs::remove_file(folder.path().join("log"));
         for (operation, group) in [("append", 1), ("append-in-thousands", 1_000)] {
             part.ours_prepared(
                 operation,
                 size,
-                Appending { folder: folder.path(), keys: &keys, group, log: None, at: 0 },
+                Appending { folder: folder.path(), keys: &keys, group, log: None, begun: 0, at: 0 },
             );
         }
     }

@@ -137,6 +137,14 @@ impl Wal {
         Ok(Self { log: LogWriter::filled_ahead(Disk.create(path)?, 1), payload: Vec::new(), sequence: 0 })
     }
 
+    /// From the beginning of a file that held a log, as a store goes on when it has flushed what the log is for.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn reuse(path: &Path, log: u64) -> std::io::Result<Self> {
+        Ok(Self { log: LogWriter::reused(Disk.reuse(path)?, log), payload: Vec::new(), sequence: 0 })
+    }
+
     /// Appends a write, for the next [`hand_over`](Self::hand_over).
     pub fn append(&mut self, key: &[u8], value: &[u8]) {
         self.payload.clear();

@@ -198,20 +198,23 @@ impl Inner {
         }
         let number = state.take_number();
         let path = log_path(&self.directory, number);
-        let file = match state.spare.take() {
+        let mut log = match state.spare.take() {
             Some(spare) => {
                 let old = spare_path(&self.directory, spare);
                 self.vfs.rename(&old, &path).map_err(|error| Error::io(&old, "rename", &error))?;
-                self.vfs.reuse(&path).map_err(|error| Error::io(&path, "open", &error))?
+                let file = self.vfs.reuse(&path).map_err(|error| Error::io(&path, "open", &error))?;
+                LogWriter::reused(file, number)
             }
-            None => self.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?,
+            None => {
+                let file = self.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
+                LogWriter::filled_ahead(file, number)
+            }
         };
         if self.options.sync == SyncMode::Always {
             self.sync_directory()?;
         }
         let (memtable, inserter) =
             new_memtable(self.options.memtable_bytes.max(needed), commit.memtable.common())?;
-        let mut log = LogWriter::filled_ahead(file, number);
         log.mark(if self.options.sync == SyncMode::Always { commit.next } else { state.synced + 1 });
         let log = std::mem::replace(&mut commit.log, log);
         if self.options.sync != SyncMode::Always {

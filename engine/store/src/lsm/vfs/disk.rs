@@ -105,10 +105,11 @@ impl WriteFile for Written {
         self.file.sync_data()
     }
 
-    fn map(&mut self, offset: u64, len: usize) {
+    fn map(&mut self, offset: u64, len: usize) -> bool {
         // First the old one goes: two would count twice.
         self.mapped = None;
         self.mapped = Mapped::new(&self.file, offset, len);
+        self.mapped.is_some()
     }
 
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {

@@ -1,7 +1,7 @@
 //! How do bytes get into the page cache without a call to the system? A piece of the file is mapped, and they are copied there. They outlive the process as written ones do.
 //!
-//! Whoever maps a piece has written it before, so its blocks are taken and its pages are in the cache: nothing is left that could fail when it is touched. That holds where the file
-//! system writes in place; on others a full disk would be a signal instead of an error, and nothing is mapped there.
+//! Only a piece that has been written before is mapped, and whose pages are in the cache: its blocks are taken and nothing has to be read, so nothing is left that could fail when it is
+//! touched. That holds where the file system writes in place; on others a full disk would be a signal instead of an error, and nothing is mapped there.
 
 use rustix::fs::fstatfs;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
@@ -10,6 +10,9 @@ use std::ptr::NonNull;
 
 /// File systems that overwrite a block where it lies, by the numbers of statfs(2): ext2 to ext4, XFS, tmpfs.
 const IN_PLACE: [i64; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
+
+/// The size of a page that the question about the cache is answered for.
+const PAGE: usize = 4 << 10;
 
 /// A piece of a file.
 pub(super) struct Mapped {
@@ -22,7 +25,7 @@ pub(super) struct Mapped {
 unsafe impl Send for Mapped {}
 
 impl Mapped {
-    /// A piece that the file has: `offset` is a multiple of the size of a page, and whatever lies there has been written. `None` where the system does not let it be mapped.
+    /// A piece that has been written, from a multiple of the size of a page on. `None` where not all of it is in the page cache, or the system does not let it be mapped.
     pub(super) fn new(file: &File, offset: u64, len: usize) -> Option<Self> {
         let kind = fstatfs(file).ok()?.f_type;
         if !IN_PLACE.contains(&i64::from(kind)) || file.metadata().ok()?.len() < offset + len as u64 {
@@ -33,6 +36,9 @@ impl Mapped {
         let raw =
             unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, offset) }.ok()?;
         let mapped = Self { base: NonNull::new(raw.cast())?, offset, len };
+        if !is_cached(&mapped) {
+            return None;
+        }
         // SAFETY: the mapping was made above. Its pages are made ready to be written, all at once; where one cannot be, this says so, and a store would have been a signal.
         unsafe { madvise(raw, len, Advice::LinuxPopulateWrite) }.ok()?;
         Some(mapped)
@@ -48,6 +54,14 @@ impl Mapped {
         unsafe { self.base.as_ptr().add(at as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         true
     }
+}
+
+/// Whether all pages of a piece are in the page cache; no, where they are larger than thought.
+fn is_cached(piece: &Mapped) -> bool {
+    let mut pages = vec![0_u8; piece.len.div_ceil(PAGE)];
+    // SAFETY: the mapping is `piece.len` long, and a byte is there for each of its pages, which are not smaller.
+    let done = unsafe { libc::mincore(piece.base.as_ptr().cast(), piece.len, pages.as_mut_ptr()) };
+    done == 0 && pages.iter().all(|page| page & 1 == 1)
 }
 
 impl Drop for Mapped {

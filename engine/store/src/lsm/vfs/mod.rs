@@ -75,8 +75,9 @@ pub(crate) trait WriteFile: Send {
     /// call would say.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Lets later writes within a piece go without calls to the system, if that can be: it begins at a multiple of 4 KiB, and all of it has been written. Pieces before it no longer do.
-    fn map(&mut self, _offset: u64, _len: usize) {}
+    /// Lets later writes within a piece go without calls to the system: it begins at a multiple of 4 KiB, and all of it has been written, perhaps by an earlier owner. False where that
+    /// cannot be, or part of it would have to be read from the disk first. Pieces before it are forgotten in any case.
+    fn map(&mut self, offset: u64, len: usize) -> bool;
 
     /// What syncs the file while its owner goes on writing.
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>>;

@@ -132,8 +132,8 @@ impl WriteFile for Written {
         self.file.sync()
     }
 
-    fn map(&mut self, offset: u64, len: usize) {
-        self.file.map(offset, len);
+    fn map(&mut self, offset: u64, len: usize) -> bool {
+        self.file.map(offset, len)
     }
 
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {

@@ -12,12 +12,12 @@ use std::sync::Arc;
 /// Buffers above it are given back after use.
 const KEPT: usize = 1 << 20;
 
-/// By so much a log is filled ahead at first, and at last: in between, by what it holds. Short logs stay short.
+/// By so much a log is filled ahead at first, and at last: in between, by what it holds. Short logs stay short. Tests with short logs see all of it.
 const FIRST_STEP: u64 = 4 << 10;
-const LAST_STEP: u64 = 512 << 10;
+const LAST_STEP: u64 = if cfg!(test) { 2 * FIRST_STEP } else { 512 << 10 };
 
 /// Steps from here on are mapped.
-const MAPPED_STEP: u64 = 64 << 10;
+const MAPPED_STEP: u64 = LAST_STEP / 8;
 
 const PAGE: u64 = 4 << 10;
 
@@ -33,6 +33,8 @@ pub(crate) struct LogWriter {
     synced: u64,
     /// Filled up to here. `None` in a log that is not filled ahead.
     filled: Option<u64>,
+    /// The file held an earlier log.
+    is_reused: bool,
     buffer: Vec<u8>,
     /// Something failed, and nobody knows what the file holds.
     broken: bool,
@@ -54,12 +56,26 @@ impl PendingSync {
 impl LogWriter {
     /// A log with this number, from the beginning of a file that is new or used again.
     pub(crate) fn new(file: Box<dyn WriteFile>, log: u64) -> Self {
-        Self { file, log, written: 0, synced: 0, filled: None, buffer: Vec::new(), broken: false }
+        Self {
+            file,
+            log,
+            written: 0,
+            synced: 0,
+            filled: None,
+            is_reused: false,
+            buffer: Vec::new(),
+            broken: false,
+        }
     }
 
     /// The same for a log of many records, which is filled ahead.
     pub(crate) fn filled_ahead(file: Box<dyn WriteFile>, log: u64) -> Self {
         Self { filled: Some(0), ..Self::new(file, log) }
+    }
+
+    /// The same in a file that held an earlier log: as far as that is in the page cache, it takes the place of zeros.
+    pub(crate) fn reused(file: Box<dyn WriteFile>, log: u64) -> Self {
+        Self { is_reused: true, ..Self::filled_ahead(file, log) }
     }
 
     /// Appends a batch to what the next [`write`](Self::write) hands over.
@@ -92,6 +108,16 @@ impl LogWriter {
             self.filled = Some(end);
             return Ok(());
         }
+        let begin = self.written / PAGE * PAGE;
+        if self.is_reused {
+            let upto = (end + LAST_STEP).next_multiple_of(PAGE);
+            // Where one piece is not in the page cache the others will hardly be.
+            self.is_reused = self.file.map(begin, (upto - begin) as usize);
+            if self.is_reused {
+                self.filled = Some(upto);
+                return Ok(());
+            }
+        }
         let step = self.written.next_power_of_two().clamp(FIRST_STEP, LAST_STEP);
         let upto = (end + step).next_multiple_of(PAGE);
         let mut at = filled;
@@ -100,11 +126,10 @@ impl LogWriter {
             write_all_at(&mut *self.file, &ZEROS[..count as usize], at)?;
             at += count;
         }
-        self.filled = Some(upto);
         if step >= MAPPED_STEP {
-            let begin = self.written / PAGE * PAGE;
             self.file.map(begin, (upto - begin) as usize);
         }
+        self.filled = Some(upto);
         Ok(())
     }
 
