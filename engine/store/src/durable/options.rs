@@ -147,9 +147,10 @@ impl DurableOptions {
             return Err(Error::InvalidOption { option: "merge_bytes_per_second", reason });
         }
         // One that is written to, and two that wait to be flushed.
-        let frozen_memtables = 2;
+        let frozen_memtables = 1;
         let largest = if self.profile == Profile::LowMemory { 1 << 20 } else { 64 << 20 };
-        let memtable_bytes = (budget / 8).min(largest);
+        let memtable_bytes = (budget / 10).min(largest);
+        let table_bytes = (budget / 8).min(largest).max(2 << 20);
         let cache_bytes = match (self.cache, self.profile) {
             (Some(bytes), _) => bytes,
             (None, Profile::LowMemory) => 0,
@@ -173,12 +174,13 @@ impl DurableOptions {
                     Compression::Zstd => lsm::Compression::Zstd,
                 },
                 filter_bits_per_key: if self.profile == Profile::LowMemory { 0 } else { 10 },
-                piece_bytes: (memtable_bytes as usize / 16).clamp(64 << 10, 2 << 20) / 4096 * 4096,
+                // A power of two, so that each piece begins where a folio of its length may.
+                piece_bytes: 1 << (table_bytes / 16).clamp(64 << 10, 2 << 20).ilog2(),
             },
-            table_bytes: (2 * memtable_bytes).max(2 << 20),
+            table_bytes,
             targets: Targets {
                 level0_tables: 4,
-                base_bytes: (4 * memtable_bytes).max(4 << 20),
+                base_bytes: (budget / 2).min(4 * largest).max(4 << 20),
                 multiplier: 10,
             },
             level0_stop: 20,

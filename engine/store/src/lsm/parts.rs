@@ -6,8 +6,8 @@ use super::manifest::Edit;
 use super::memtable::{Inserter, Memtable as Inner};
 use super::record::{Kind, MAX_SEQUENCE, Record, Stamp, is_before as comes_before};
 use super::table::{
-    Block as RawBlock, BlockBuilder, BlockCache, BlockCursor, Compression, Filter, Index as RawIndex,
-    IndexBuilder, Shape, Table as RawTable, TableBuilder, build_filter, hash,
+    Block as RawBlock, BlockBuilder, BlockCache, BlockCursor, Compression, Filter, FilterBuilder,
+    Index as RawIndex, IndexBuilder, Shape, Table as RawTable, TableBuilder, hash,
 };
 use super::vfs::{Disk, Vfs};
 use super::wal::{LogWriter, Write, parse, put_write, writes};
@@ -48,7 +48,9 @@ pub struct Bloom(Vec<u8>);
 impl Bloom {
     /// Of these keys, with ten bits for each.
     pub fn new<'a>(keys: impl Iterator<Item = &'a [u8]>) -> Self {
-        Self(build_filter(&keys.map(hash).collect::<Vec<_>>(), 10))
+        let mut filter = FilterBuilder::default();
+        keys.for_each(|key| filter.add(hash(key)));
+        Self(filter.finish(10))
     }
 
     /// Whether a key may be among them.

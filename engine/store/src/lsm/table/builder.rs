@@ -1,7 +1,7 @@
 //! How is a table written? Blocks, filter, index and footer, one after the other, once; nobody reads it before it is synced.
 
 use super::block_builder::BlockBuilder;
-use super::filter;
+use super::filter::{self, FilterBuilder};
 use super::footer::Footer;
 use super::frame::{self, Compression};
 use super::index::IndexBuilder;
@@ -38,7 +38,7 @@ pub(crate) struct TableBuilder {
     shape: Shape,
     block: BlockBuilder,
     index: IndexBuilder,
-    hashes: Vec<u64>,
+    filter: FilterBuilder,
     raw: Vec<u8>,
     /// Not yet handed to the system; it belongs at `written`.
     out: Vec<u8>,
@@ -58,9 +58,10 @@ impl TableBuilder {
             shape,
             block: BlockBuilder::new(),
             index: IndexBuilder::new(),
-            hashes: Vec::new(),
+            filter: FilterBuilder::default(),
             raw: Vec::new(),
-            out: Vec::new(),
+            // A piece is written when a block has made it full; what grows by itself would take twice that.
+            out: Vec::with_capacity(shape.piece_bytes + 2 * shape.block_bytes),
             written: 0,
             ended: None,
             first_key: None,
@@ -83,7 +84,7 @@ impl TableBuilder {
             self.first_key = Some(record.key.to_vec());
         }
         if is_new_key && self.shape.filter_bits_per_key > 0 {
-            self.hashes.push(filter::hash(record.key));
+            self.filter.add(filter::hash(record.key));
         }
         self.block.add(record);
         self.versions += 1;
@@ -122,7 +123,7 @@ impl TableBuilder {
 
     /// Bytes of the file if it ended here, about.
     pub(crate) fn expected_bytes(&self) -> u64 {
-        let filter = self.hashes.len() as u64 * u64::from(self.shape.filter_bits_per_key) / 8;
+        let filter = self.filter.len() as u64 * u64::from(self.shape.filter_bits_per_key) / 8;
         self.len() + (self.block.len() + self.index.len()) as u64 + filter
     }
 
@@ -137,7 +138,7 @@ impl TableBuilder {
         self.index.add(&last_key, None, blocks_len);
         let bits = self.shape.filter_bits_per_key;
         if bits > 0 {
-            let filter = filter::build(&self.hashes, bits);
+            let filter = self.filter.finish(bits);
             frame::put(&mut self.out, &filter, Compression::None, self.number);
         }
         let filter_len = self.len() - blocks_len;

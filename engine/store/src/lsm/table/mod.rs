@@ -27,6 +27,6 @@ pub(crate) use reader::Table;
 pub(crate) use {
     block::{Block, BlockCursor},
     block_builder::BlockBuilder,
-    filter::{Filter, build as build_filter},
+    filter::{Filter, FilterBuilder},
     index::{Index, IndexBuilder},
 };
