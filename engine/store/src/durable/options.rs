@@ -179,7 +179,7 @@ impl DurableOptions {
             },
             table_bytes,
             targets: Targets {
-                level0_tables: 4,
+                level0_tables: 5,
                 base_bytes: (budget / 2).min(4 * largest).max(4 << 20),
                 multiplier: 10,
             },
