@@ -72,6 +72,9 @@ fn stored(bench: &mut Bench<'_>, work: &EmbeddedWork, key: &StoreKey) -> Result<
     if let Some(found) = bench.shelf.find(key) {
         return Ok(found);
     }
+    if let Some((status, reason)) = bench.shelf.failure(key) {
+        return Err(End::Broken(status, format!("the stored directory could not be loaded: {reason}")));
+    }
     let part = work.parts.first().map(|part| part.cell.clone()).unwrap_or_default();
     load(bench, &Stock { cell: part, key: key.clone(), pace: work.pace, timeout_s: work.timeout_s })?;
     bench.shelf.find(key).ok_or_else(|| "the stored directory is not there after its load".to_owned().into())
