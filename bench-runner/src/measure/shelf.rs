@@ -71,13 +71,14 @@ impl Shelf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumbkv_bench_driver::protocol::{Profile, Records, ValueKind};
+    use plumbkv_bench_driver::protocol::{Order, Profile, Records, ValueKind};
 
     #[test]
     fn a_directory_goes_when_the_step_after_its_last_one_begins() {
         let key = StoreKey {
             target: "engine".to_owned(),
             records: Records { count: 1, value_bytes: 1, values: ValueKind::Incompressible },
+            order: Order::Random,
             batch: 1,
             profile: Profile::Default,
             memory_limit_bytes: None,
@@ -89,13 +90,13 @@ mod tests {
             shelf.put(key.clone(), tempfile::tempdir().unwrap());
         }
         let folder = shelf.find(&key).unwrap();
-        shelf.begin(7);
         let third = StoreKey { seed: 3, ..key.clone() };
         shelf.put_failure(third.clone(), Status::Failed, "no room".to_owned());
         assert_eq!(shelf.failure(&third), Some((Status::Failed, "no room".to_owned())));
         // Loaded after all: a step that is measured again tries again.
         shelf.put(third.clone(), tempfile::tempdir().unwrap());
         assert!(shelf.failure(&third).is_none() && shelf.failure(&key).is_none());
+        shelf.begin(7);
         shelf.let_go(7, &key);
         // The same step once more.
         shelf.begin(7);
