@@ -241,6 +241,7 @@ fn key() -> StoreKey {
     StoreKey {
         target: "engine".to_owned(),
         records: RECORDS,
+        order: Order::Random,
         batch: 100,
         profile: Profile::Default,
         memory_limit_bytes: None,

@@ -97,4 +97,4 @@ impl Bench {
     }
 }
 
-const NO_CONTAINER: &str = "containers were switched off by --no-container";
+const NO_CONTAINER: &str = "containers were not looked for: --no-container, or no cell needs one";

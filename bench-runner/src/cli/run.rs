@@ -128,7 +128,8 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let mut tools = args.tools.tools(global);
     tools.external = foreign(&args, url, &tried.steps);
-    tools.containers &= tools.external.is_none();
+    // To look for a runtime and to build the image takes five seconds, which most scenarios have no use for.
+    tools.containers &= tools.external.is_none() && tried.steps.iter().any(|step| step.mode.is_container());
     warn_of_left_behind(&results);
     let bench = find(global, &scenarios, &tools)?;
     if stop.load(Ordering::Relaxed) {

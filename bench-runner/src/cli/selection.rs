@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ProfileFlag {
-    /// 1 trial of 0.2 s: shows that everything runs; never published
+    /// 1 trial of 0.1 s: shows that everything runs; never published
     Smoke,
     /// 3 trials of 1 s: a range, no interval
     Quick,

@@ -57,6 +57,9 @@ pub(crate) struct Account {
     server_ready_max_ns: u64,
 }
 
+/// The kernel counts a CPU's time in ticks of 10 ms: the opening of a store takes a tenth of one.
+const SHORTEST_S: f64 = 0.08;
+
 impl Account {
     /// Adds what happened between two readings, and what the generator used meanwhile.
     pub(crate) fn add(&mut self, before: &Reading, after: &Reading, load: &Stretched) {
@@ -102,7 +105,8 @@ impl Account {
     /// The whole, with the target's memory as it is now.
     pub(crate) fn finish(mut self, pid: u32) -> OsStat {
         let known = self.stat.server_cpu_ns + self.stat.generator_cpu_ns;
-        if self.seconds > 0.0 {
+        // Of a shorter stretch nothing can be told: a single tick would be a core of it.
+        if self.seconds >= SHORTEST_S {
             let foreign_ns = self.machine_busy_ns.saturating_sub(known);
             self.stat.foreign_cpu_cores = foreign_ns as f64 / 1e9 / self.seconds;
         }
@@ -157,6 +161,8 @@ mod tests {
         account.stat.generator_cpu_ns = 1_000_000_000;
         let stat = account.finish(std::process::id());
         assert!((stat.foreign_cpu_cores - 0.25).abs() < 1e-9);
+        let short = Account { seconds: 0.001, machine_busy_ns: 10_000_000, ..Account::default() };
+        assert!(short.finish(std::process::id()).foreign_cpu_cores.abs() < 1e-9);
         assert!(stat.rss_bytes_end > 0 && stat.rss_bytes_peak >= stat.rss_bytes_end);
     }
 

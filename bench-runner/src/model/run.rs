@@ -9,7 +9,7 @@ use ts_rs::TS;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
-    /// One trial of 0.2 s: shows that everything runs. Never published.
+    /// One trial of 0.1 s: shows that everything runs. Never published.
     Smoke,
     /// Three trials of 1 s: a range, no interval; passes no verdict on a rival.
     Quick,

@@ -247,7 +247,7 @@ fn the_axes_of_the_catalogue_are_all_there() {
         plan.steps.iter().flat_map(cells).map(|(s, key)| format!("{s}:{key}")).collect();
     for key in [
         "wire-single:plumbkv/native/apart/set-64B-c1-p1",
-        "container-ladder:plumbkv/container_published/apart/get-64B-c50-p16",
+        "container-ladder:plumbkv/container_published/apart/get-64B-c50-p1",
         "wire-single:redis-server/native/together/get-64B-c1-p1",
         "wire-concurrency:plumbkv/native/apart/set-64B-c50-p1-redis-benchmark",
         "wire-rate:redis-server/native/apart/peak-64B-s10-c50-p1",

@@ -33,7 +33,7 @@ const ORDERED: f64 = 800_000.0;
 /// Records per second that an embedded engine scans.
 const SCANNED: f64 = 4e6;
 /// Writes per second that are each forced to the device.
-const SYNCED: f64 = 5_000.0;
+const SYNCED: f64 = 3_000.0;
 /// Keys per second of a store that grows beside other requests.
 const GROWN: f64 = 330_000.0;
 /// Requests go on for this long after what they are measured beside, in all, seconds.
@@ -87,7 +87,9 @@ pub fn step_seconds(step: &Step) -> f64 {
             f64::from(*starts) * if native { NATIVE_START_S } else { CONTAINER_START_S }
         }
         Work::Embedded { work } => process + embedded_seconds(work),
-        Work::Stock { stock } => process + stock.pace.load_seconds(&stock.key.records, stock.key.batch),
+        Work::Stock { stock } => {
+            process + stock.pace.load_seconds(&stock.key.records, stock.key.order, stock.key.batch)
+        }
     }
 }
 
@@ -117,14 +119,12 @@ fn embedded_seconds(work: &EmbeddedWork) -> f64 {
 fn driver_seconds(phase: &Phase, work: &EmbeddedWork) -> f64 {
     let records = &work.records;
     // A load has its pace with merging; merging everything once more takes about a third of that.
-    let load = |batch| work.pace.load_seconds(records, batch);
+    let load = |order, batch| work.pace.load_seconds(records, order, batch);
     let lasts = |until: &Until, rate: f64| until.seconds.max(until.operations as f64 / rate);
     match phase {
-        // In rising order there is next to nothing to merge.
-        Phase::Load { order: Order::Sequential, batch, .. } => load(*batch) / 2.5,
-        Phase::Load { batch, .. } => load(*batch),
+        Phase::Load { order, batch, .. } => load(*order, *batch),
         Phase::Settle => 0.0,
-        Phase::Compact => load(1_000) / 3.0,
+        Phase::Compact => load(Order::Random, 1_000) / 3.0,
         Phase::ReadOrdered { until } => lasts(until, ORDERED),
         // Each scan is whole.
         Phase::ScanAll { until, .. } => lasts(until, SCANNED).max(records.count as f64 / SCANNED),

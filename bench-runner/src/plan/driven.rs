@@ -1,7 +1,7 @@
 //! What does a step of a driver program consist of? One process, the store it opens, and the cells that are measured in it.
 
 use super::step::CellKey;
-use plumbkv_bench_driver::protocol::{Phase, Profile as EngineProfile, Records, SyncMode};
+use plumbkv_bench_driver::protocol::{Order, Phase, Profile as EngineProfile, Records, SyncMode};
 use serde::{Deserialize, Serialize};
 
 /// One driver process: which store it opens and how, and what is measured in it.
@@ -98,13 +98,16 @@ impl StoreUse {
     }
 }
 
-/// What tells one stored directory from another. All are loaded in shuffled order, settled and forced to the device.
+/// What tells one stored directory from another. All are settled and forced to the device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreKey {
     /// Key of the target.
     pub target: String,
     /// What it holds.
     pub records: Records,
+    /// In which order it is loaded.
+    #[serde(default = "random")]
+    pub order: Order,
     /// Records per transaction of its load.
     pub batch: u32,
     /// What the engine is set for while loading.
@@ -115,19 +118,34 @@ pub struct StoreKey {
     pub seed: u64,
 }
 
-/// How fast an engine is and what it takes on the disk, roughly: for estimates of time and space, never in a result.
+/// How an engine takes a load: how fast and on how much of the disk, roughly, which is for estimates and never in a result;
+/// and in which order it is given the records that others read, which is in the label of that load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
     /// Records of 116 bytes that it loads in shuffled order and settles, per second.
     pub records_per_second: f64,
-    /// Bytes on the disk for each byte of keys and values.
+    /// How many times as fast it loads in rising order, which leaves next to nothing to merge and fills page after page.
+    #[serde(default = "usual_rising")]
+    pub rising: f64,
+    /// Bytes on the disk for each byte of keys and values, loaded in shuffled order.
     pub disk_per_byte: f64,
+    /// Order of the loads of stored directories.
+    #[serde(default = "random")]
+    pub kept: Order,
+}
+
+fn usual_rising() -> f64 {
+    3.5
+}
+
+fn random() -> Order {
+    Order::Random
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { records_per_second: 150_000.0, disk_per_byte: 1.5 }
+        Self { records_per_second: 150_000.0, rising: usual_rising(), disk_per_byte: 1.5, kept: random() }
     }
 }
 
@@ -139,9 +157,13 @@ const LARGE_BYTES_PER_SECOND: f64 = 100e6;
 const WHILE_LOADING: f64 = 1.5;
 
 impl Pace {
-    /// Seconds of a load of `records`, in transactions of `batch`, estimated.
+    /// Seconds of a load of `records` in `order`, in transactions of `batch`, estimated.
     #[must_use]
-    pub fn load_seconds(&self, records: &Records, batch: u32) -> f64 {
+    pub fn load_seconds(&self, records: &Records, order: Order, batch: u32) -> f64 {
+        self.shuffled_seconds(records, batch) / if order == Order::Sequential { self.rising } else { 1.0 }
+    }
+
+    fn shuffled_seconds(&self, records: &Records, batch: u32) -> f64 {
         let bytes = records.count as f64 * f64::from(records.value_bytes + 16);
         // A transaction of its own for each record costs the engines that pay for transactions about as much again.
         let alone = if batch < 10 { 2.0 } else { 1.0 };

@@ -127,6 +127,7 @@ fn store(section: &Embedded, records: Records, who: Who<'_>, common: Common) -> 
     let key = || StoreKey {
         target: who.target.to_owned(),
         records,
+        order: common.pace.kept,
         batch: USUAL_BATCH,
         profile: section.engine_profile.unwrap_or_default(),
         memory_limit_bytes: section.memory_limit_bytes.filter(|_| section.load_limited),
@@ -150,7 +151,9 @@ fn phases(
     let rules = Rules::of(who.profile);
     let operation = section.operation;
     let seconds = section.seconds.map_or(rules.min_seconds, |own| own.of(who.profile));
-    let until = Until { seconds, operations: rules.min_operations };
+    // A thousand waits for the device are enough for their 99th percentile, and take a second of a slow one.
+    let waits = if point.sync == SyncMode::Always { 10 } else { 1 };
+    let until = Until { seconds, operations: (rules.min_operations / waits).max(1) };
     let warm_s = section.warmup_seconds.map_or(rules.warmup_s, |own| own.of(who.profile));
     let axes = axes(section, point, records.count);
     let part = |name: &str, before: Vec<Phase>, measured: Vec<Phase>| {
@@ -310,6 +313,7 @@ pub(super) fn stock_cell(key: &StoreKey, who: Who<'_>, placement: Placement) -> 
         operation: "stock".to_owned(),
         value_bytes: Some(key.records.value_bytes),
         keys: Some(key.records.count),
+        distribution: (key.order == Order::Sequential).then(|| "sequential".to_owned()),
         memory_limit_bytes: key.memory_limit_bytes,
         ..Axes::default()
     };

@@ -112,5 +112,6 @@ pub(super) fn stock_label(key: &StoreKey) -> String {
     let count = thousands(key.records.count);
     let size = bytes(u64::from(key.records.value_bytes));
     let limit = key.memory_limit_bytes.map_or_else(String::new, |limit| format!(", {} limit", bytes(limit)));
-    format!("Random load of {count} × {size}{limit}, kept for what follows")
+    let order = if key.order == Order::Sequential { "Sequential" } else { "Random" };
+    format!("{order} load of {count} × {size}{limit}, kept for what follows")
 }

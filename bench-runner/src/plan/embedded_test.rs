@@ -177,6 +177,39 @@ fn a_directory_is_loaded_once_before_its_readers_and_let_go_after_the_last() {
 }
 
 #[test]
+fn a_tree_s_directories_are_loaded_in_the_order_that_targets_toml_gives() {
+    let pace = |target: &str| Pace {
+        kept: if target == "redb" { Order::Sequential } else { Order::Random },
+        ..Pace::default()
+    };
+    let scenarios = [kept_reads()];
+    let admits = |_: &str, _| true;
+    let request = Request {
+        scenarios: &scenarios,
+        profile: Profile::Full,
+        seed: 7,
+        pinned: true,
+        admits: &admits,
+        pace: &pace,
+    };
+    let plan = build(&request);
+    let labels: Vec<(&str, &str, f64)> = plan
+        .steps
+        .iter()
+        .filter_map(|step| match &step.work {
+            Work::Stock { stock } => {
+                Some((step.target.as_str(), stock.cell.label.as_str(), step_seconds(step)))
+            }
+            _ => None,
+        })
+        .collect();
+    let of = |target: &str| *labels.iter().find(|it| it.0 == target).unwrap();
+    assert_eq!(of("redb").1, "Sequential load of 7k × 100 B, kept for what follows");
+    assert_eq!(of("fjall").1, "Random load of 7k × 100 B, kept for what follows");
+    assert!(of("redb").2 < of("fjall").2);
+}
+
+#[test]
 fn which_cell_goes_first_changes_and_what_inserts_is_last() {
     let plan = planned(&[kept_reads()], Profile::Full);
     let mut first = BTreeSet::new();

@@ -29,7 +29,7 @@ impl Rules {
         match profile {
             Profile::Smoke => Self {
                 trials: 1,
-                min_seconds: 0.2,
+                min_seconds: 0.1,
                 min_operations: 50,
                 warmup_s: 0.02,
                 timeout_s: 20.0,

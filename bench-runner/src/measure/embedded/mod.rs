@@ -75,7 +75,10 @@ pub(super) fn stock(bench: &mut Bench<'_>, stock: &Stock) -> Measured {
     let trial = match loaded {
         Ok(trial) => trial,
         Err(End::Stopped) => return Vec::new(),
-        Err(End::Broken(status, reason)) => broken(bench.step.trial, bench.step.position, status, reason),
+        Err(End::Broken(status, reason)) => {
+            bench.shelf.put_failure(stock.key.clone(), status, reason.clone());
+            broken(bench.step.trial, bench.step.position, status, reason)
+        }
     };
     vec![(stock.cell.key.clone(), trial)]
 }

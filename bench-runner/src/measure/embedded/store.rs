@@ -13,7 +13,7 @@ use crate::measure::trial::fact;
 use crate::model::{Status, Trial};
 use crate::plan::{EmbeddedPart, EmbeddedWork, EngineWanted, Stock, StoreKey, StoreUse};
 use crate::target::{DriverStart, locate, page_cache};
-use plumbkv_bench_driver::protocol::{Order, Phase};
+use plumbkv_bench_driver::protocol::Phase;
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -72,18 +72,21 @@ fn stored(bench: &mut Bench<'_>, work: &EmbeddedWork, key: &StoreKey) -> Result<
     if let Some(found) = bench.shelf.find(key) {
         return Ok(found);
     }
+    if let Some((status, reason)) = bench.shelf.failure(key) {
+        return Err(End::Broken(status, format!("the stored directory could not be loaded: {reason}")));
+    }
     let part = work.parts.first().map(|part| part.cell.clone()).unwrap_or_default();
     load(bench, &Stock { cell: part, key: key.clone(), pace: work.pace, timeout_s: work.timeout_s })?;
     bench.shelf.find(key).ok_or_else(|| "the stored directory is not there after its load".to_owned().into())
 }
 
-/// Loads a directory in shuffled order, waits until merging is done, closes it well and keeps it.
+/// Loads a directory in the order of its engine, waits until merging is done, closes it well and keeps it.
 pub(super) fn load(bench: &mut Bench<'_>, stock: &Stock) -> Result<Trial, End> {
     let program = locate(bench.definition, bench.binary_override, bench.setup)?;
-    let StoreKey { records, batch, profile, memory_limit_bytes, .. } = stock.key;
+    let StoreKey { records, order, batch, profile, memory_limit_bytes, .. } = stock.key;
     can_limit(bench, memory_limit_bytes)?;
     let home = folder(bench)?;
-    let load = Phase::Load { order: Order::Random, batch, flush_every: None };
+    let load = Phase::Load { order, batch, flush_every: None };
     let part =
         EmbeddedPart { cell: stock.cell.clone(), before: Vec::new(), measured: vec![load, Phase::Settle] };
     let work = EmbeddedWork {
