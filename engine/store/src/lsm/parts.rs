@@ -66,7 +66,7 @@ pub struct Block(Vec<u8>);
 impl Block {
     /// Of pairs in their order.
     pub fn new<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Self {
-        let mut builder = BlockBuilder::new();
+        let mut builder = BlockBuilder::new(usize::MAX);
         pairs.for_each(|(key, value)| builder.add(&Record { key, stamp: Stamp::new(1, Kind::Set), value }));
         let mut bytes = Vec::new();
         builder.finish(&mut bytes);

@@ -17,6 +17,7 @@ const ENDS: Damage = "a block ends within an entry";
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block<'a> {
     entries: &'a [u8],
+    /// But the first, which is the first entry.
     restarts: &'a [[u8; 4]],
 }
 
@@ -32,7 +33,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Looks at the frame: each restart lies among the entries, and there is one where there are entries.
+    /// Looks at the frame: the restarts are within the block.
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
         let (rest, count) = bytes.split_last_chunk::<4>().ok_or("a block is shorter than its frame")?;
         let count = u32::from_le_bytes(*count) as usize;
@@ -42,9 +43,6 @@ impl<'a> Block<'a> {
             .ok_or("a block is shorter than its restarts")?;
         let (entries, restarts) = rest.split_at(rest.len() - len);
         let (restarts, _) = restarts.as_chunks::<4>();
-        if restarts.is_empty() != entries.is_empty() {
-            return Err("a block has entries without restarts");
-        }
         Ok(Self { entries, restarts })
     }
 
@@ -62,13 +60,16 @@ impl<'a> Block<'a> {
         Ok(Entry { shared, rest: key, stamp, value, end: self.entries.len() - rest.len() })
     }
 
+    /// Where a restart begins, or the entries end behind the last.
+    #[inline]
     fn restart(&self, index: usize) -> usize {
-        u32::from_le_bytes(self.restarts[index]) as usize
+        let at = |restart: &[u8; 4]| u32::from_le_bytes(*restart) as usize;
+        index.checked_sub(1).map_or(0, |index| self.restarts.get(index).map_or(self.entries.len(), at))
     }
 
     /// The last restart whose entry stands before `(key, stamp)`, or the first.
     fn restart_before(&self, key: &[u8], stamp: Stamp) -> Result<usize, Damage> {
-        let (mut low, mut high) = (0, self.restarts.len());
+        let (mut low, mut high) = (0, self.restarts.len() + 1);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             let entry = self.entry(self.restart(middle))?;
@@ -83,13 +84,8 @@ impl<'a> Block<'a> {
     /// The newest version of `key` that is not newer than `stamp`.
     #[inline]
     pub(crate) fn get(&self, key: &[u8], stamp: Stamp) -> Result<Option<(Stamp, &'a [u8])>, Damage> {
-        if self.restarts.is_empty() {
-            return Ok(None);
-        }
         let restart = self.restart_before(key, stamp)?;
-        let mut at = self.restart(restart);
-        let end =
-            if restart + 1 < self.restarts.len() { self.restart(restart + 1) } else { self.entries.len() };
+        let (mut at, end) = (self.restart(restart), self.restart(restart + 1));
         // How much of the wanted key the entry before had; all entries passed stand before it.
         let mut matched = 0;
         while at < end {
@@ -114,7 +110,7 @@ impl<'a> Block<'a> {
                 (Some(_), Some(_)) => {}
             }
         }
-        if end == self.entries.len() {
+        if end >= self.entries.len() {
             return Ok(None);
         }
         // The next restart does not stand before what is wanted: if anything is it, this is.
@@ -189,11 +185,7 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
     fn go_to_restart(&mut self, index: usize) -> Result<(), Damage> {
         self.key.clear();
         self.at = None;
-        let block = self.block()?;
-        if block.restarts.is_empty() {
-            return Ok(());
-        }
-        let begin = block.restart(index);
+        let begin = self.block()?.restart(index);
         self.go(begin)
     }
 
@@ -219,7 +211,7 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
     }
 
     pub(crate) fn last(&mut self) -> Result<(), Damage> {
-        let restart = self.block()?.restarts.len().saturating_sub(1);
+        let restart = self.block()?.restarts.len();
         self.go_up_to(restart, |_, _| true)
     }
 
@@ -234,7 +226,7 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
         let Some(At { begin, .. }) = self.at else { return Ok(()) };
         let restarts = self.block()?.restarts;
         let restart = restarts.partition_point(|restart| (u32::from_le_bytes(*restart) as usize) < begin);
-        self.go_up_to(restart.saturating_sub(1), |_, at| at < begin)
+        self.go_up_to(restart, |_, at| at < begin)
     }
 
     /// From a restart on to the last entry for which `goes` is true, or nowhere.

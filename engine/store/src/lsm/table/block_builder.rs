@@ -2,33 +2,51 @@
 //!
 //! ```text
 //! entries    each: shared, rest, value length, stamp (varints); rest of the key, value
-//! restarts   offsets of the entries that share nothing, 4 bytes each
+//! restarts   offsets of the entries that share nothing but the first, 4 bytes each
 //! count      of restarts, 4 bytes
 //! ```
 
 use crate::lsm::coding::put_varint;
 use crate::lsm::record::Record;
 
-/// Entries from one that shares nothing to the next.
+/// Entries from one that shares nothing to the next, at least.
 const RESTART_INTERVAL: usize = 16;
 
 /// Collects the versions of one block, which are added in their order.
 pub(crate) struct BlockBuilder {
     bytes: Vec<u8>,
     restarts: Vec<u32>,
+    /// Behind it no entry shares nothing: there are few to come.
+    restarts_until: usize,
+    /// Since the last entry that shares nothing.
+    run: usize,
     last_key: Vec<u8>,
     entries: usize,
 }
 
 impl BlockBuilder {
-    pub(crate) fn new() -> Self {
-        Self { bytes: Vec::new(), restarts: Vec::new(), last_key: Vec::new(), entries: 0 }
+    /// For blocks of about so many bytes.
+    pub(crate) fn new(block_bytes: usize) -> Self {
+        let restarts_until = block_bytes - block_bytes / 4;
+        Self {
+            bytes: Vec::new(),
+            restarts: Vec::new(),
+            restarts_until,
+            run: 0,
+            last_key: Vec::new(),
+            entries: 0,
+        }
     }
 
     /// Adds a version that stands behind all that are there.
     pub(crate) fn add(&mut self, record: &Record) {
-        let shared = if self.entries.is_multiple_of(RESTART_INTERVAL) {
+        let is_due = self.run >= RESTART_INTERVAL && self.bytes.len() < self.restarts_until;
+        let shared = if self.is_empty() {
+            self.run = 0;
+            0
+        } else if is_due {
             self.restarts.push(self.bytes.len() as u32);
+            self.run = 0;
             0
         } else {
             shared_len(&self.last_key, record.key)
@@ -43,6 +61,7 @@ impl BlockBuilder {
         self.last_key.truncate(shared);
         self.last_key.extend_from_slice(rest);
         self.entries += 1;
+        self.run += 1;
     }
 
     /// Bytes of the block if it ended here.

@@ -18,7 +18,7 @@ fn model() -> impl Strategy<Value = Model> {
 }
 
 fn built(model: &Model) -> Vec<u8> {
-    let (mut builder, mut bytes) = (BlockBuilder::new(), Vec::new());
+    let (mut builder, mut bytes) = (BlockBuilder::new(usize::MAX), Vec::new());
     for ((key, stamp), value) in model {
         builder.add(&Record { key, stamp: stamp.0, value });
     }

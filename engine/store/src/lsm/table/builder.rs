@@ -56,7 +56,7 @@ impl TableBuilder {
             file,
             number,
             shape,
-            block: BlockBuilder::new(),
+            block: BlockBuilder::new(shape.block_bytes),
             index: IndexBuilder::new(),
             filter: FilterBuilder::default(),
             raw: Vec::new(),

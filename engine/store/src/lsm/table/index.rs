@@ -13,18 +13,21 @@ use crate::prefetch;
 /// The index of a table while that is written.
 pub(crate) struct IndexBuilder {
     block: BlockBuilder,
+    /// Where the last block ended.
+    end: u64,
 }
 
 impl IndexBuilder {
     pub(crate) fn new() -> Self {
-        Self { block: BlockBuilder::new() }
+        Self { block: BlockBuilder::new(usize::MAX), end: 0 }
     }
 
     /// Adds a block that ends at an offset, between its last key and the first one of the next block.
     pub(crate) fn add(&mut self, last: &[u8], next: Option<&[u8]>, end: u64) {
         let key = next.map_or(last, |next| separator(last, next));
         let mut value = Vec::with_capacity(10);
-        put_varint(&mut value, end);
+        put_varint(&mut value, end - self.end);
+        self.end = end;
         self.block.add(&Record { key, stamp: Stamp::new(0, Kind::Set), value: &value });
     }
 
@@ -96,14 +99,15 @@ impl Index {
             blocks: 0,
             long: Vec::new(),
         };
-        let mut before = 0;
+        let mut before = 0_u32;
         while let Some(record) = cursor.record() {
             let key = record.key.strip_prefix(&index.shared[..]).ok_or("an index is out of order")?;
-            let end = take_varint(&mut &*record.value).ok_or("an index has an entry without an offset")?;
+            let len = take_varint(&mut &*record.value).ok_or("an index has an entry without a length")?;
             // A table ends soon after its target, which is far below, or with one long value.
-            let end = u32::try_from(end).map_err(|_| "a table is longer than 4 GiB")?;
-            if before >= end {
-                return Err("an index has blocks out of order");
+            let end = u32::try_from(len).ok().and_then(|len| u32::checked_add(before, len));
+            let end = end.ok_or("a table is longer than 4 GiB")?;
+            if before == end {
+                return Err("an index has a block of nothing");
             }
             index.add(key, before, end);
             before = end;
