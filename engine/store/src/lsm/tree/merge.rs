@@ -49,15 +49,20 @@ impl Chosen {
 impl Tree {
     /// Merges until nothing is left to be merged, and then what lies in level 0, where that takes little.
     pub(crate) fn settle(&self) -> Result<()> {
+        let mut is_tidy = false;
         loop {
             let version = Arc::clone(&self.inner.state.lock().view.version);
             if pick(&version, &self.inner.options.targets).is_none() {
+                // What leaves level 0 may be too much for the level that gets it: then there is more to be merged.
+                if std::mem::replace(&mut is_tidy, true) {
+                    return self.inner.look();
+                }
                 self.inner.compact(
                     |version| tidy(version, &self.inner.options.targets),
                     false,
                     |_| self.inner.is_open(),
                 )?;
-                return self.inner.look();
+                continue;
             }
             if self.inner.options.has_workers {
                 let mut state = self.inner.state.lock();

@@ -100,6 +100,27 @@ fn everything_lies_in_one_level_then_and_takes_no_more_than_it_must() {
 }
 
 #[test]
+fn a_settled_tree_has_no_level_over_its_target() {
+    for is_rising in [true, false] {
+        let disk = SimDisk::new();
+        let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
+        let mut random = fastrand::Rng::with_seed(2);
+        for flush in 0..150_u32 {
+            for place in 0..5_u32 {
+                let key = if is_rising { flush * 5 + place } else { random.u32(..) };
+                let mut batch = Batch::default();
+                batch.set(&key.to_be_bytes(), &[flush as u8; 30]);
+                tree.write(&batch).unwrap();
+            }
+            tree.flush().unwrap();
+            tree.settle().unwrap();
+            let stats = tree.stats();
+            assert_eq!(stats.debt_bytes, 0, "rising {is_rising}, flush {flush}: {:?}", stats.levels);
+        }
+    }
+}
+
+#[test]
 fn what_is_over_goes_and_so_do_deletions_that_were_handed_down() {
     let disk = SimDisk::new();
     let tree = open(&disk, small(SyncMode::OnCall)).unwrap();

@@ -3,13 +3,13 @@
 //! Only a piece that has been written before is mapped, and whose pages are in the cache: its blocks are taken and nothing has to be read, so nothing is left that could fail when it is
 //! touched. That holds where the file system writes in place; on others a full disk would be a signal instead of an error, and nothing is mapped there.
 
-use rustix::fs::fstatfs;
+use rustix::fs::{FsWord, fstatfs};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::fs::File;
 use std::ptr::NonNull;
 
 /// File systems that overwrite a block where it lies, by the numbers of statfs(2): ext2 to ext4, XFS, tmpfs.
-const IN_PLACE: [i64; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
+const IN_PLACE: [FsWord; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
 
 /// The size of a page that the question about the cache is answered for.
 const PAGE: usize = 4 << 10;
@@ -28,7 +28,7 @@ impl Mapped {
     /// A piece that has been written, from a multiple of the size of a page on. `None` where not all of it is in the page cache, or the system does not let it be mapped.
     pub(super) fn new(file: &File, offset: u64, len: usize) -> Option<Self> {
         let kind = fstatfs(file).ok()?.f_type;
-        if !IN_PLACE.contains(&i64::from(kind)) || file.metadata().ok()?.len() < offset + len as u64 {
+        if !IN_PLACE.contains(&kind) || file.metadata().ok()?.len() < offset + len as u64 {
             return None;
         }
         let protection = ProtFlags::READ | ProtFlags::WRITE;
