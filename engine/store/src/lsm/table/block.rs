@@ -119,11 +119,21 @@ impl<'a> Block<'a> {
     }
 }
 
+/// Entries that stand before a place, from a restart on: the key of one is put together from those before it, so going back by one would mean to walk there again from the restart.
+#[derive(Default)]
+struct Passed {
+    /// One after the other.
+    keys: Vec<u8>,
+    /// With where in `keys` its own begins.
+    entries: Vec<(At, usize)>,
+}
+
 /// A place in a block, or past its ends. It owns the block, in whatever way: it may outlive whoever made it.
 pub(crate) struct BlockCursor<B> {
     bytes: B,
     key: Vec<u8>,
     at: Option<At>,
+    passed: Passed,
 }
 
 #[derive(Clone, Copy)]
@@ -144,7 +154,7 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
     pub(super) fn with_space(bytes: B, mut key: Vec<u8>) -> Result<Self, Damage> {
         Block::new(bytes.as_ref())?;
         key.clear();
-        Ok(Self { bytes, key, at: None })
+        Ok(Self { bytes, key, at: None, passed: Passed::default() })
     }
 
     /// The block, and the space for keys.
@@ -224,30 +234,37 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
 
     pub(crate) fn previous(&mut self) -> Result<(), Damage> {
         let Some(At { begin, .. }) = self.at else { return Ok(()) };
+        if self.passed.entries.last().is_some_and(|(last, _)| last.end == begin) {
+            self.go_back();
+            return Ok(());
+        }
         let restarts = self.block()?.restarts;
         let restart = restarts.partition_point(|restart| (u32::from_le_bytes(*restart) as usize) < begin);
         self.go_up_to(restart, |_, at| at < begin)
     }
 
-    /// From a restart on to the last entry for which `goes` is true, or nowhere.
+    /// From a restart on to the last entry for which `goes` is true, or nowhere. Those before it are kept for whoever goes back further.
     fn go_up_to(&mut self, restart: usize, goes: impl Fn(Record, usize) -> bool) -> Result<(), Damage> {
+        self.passed.keys.clear();
+        self.passed.entries.clear();
         self.go_to_restart(restart)?;
-        let mut last = None;
         while let (Some(at), Some(record)) = (self.at, self.record())
             && goes(record, at.begin)
         {
-            last = Some(at.begin);
+            self.passed.entries.push((at, self.passed.keys.len()));
+            self.passed.keys.extend_from_slice(&self.key);
             self.next()?;
         }
-        let Some(last) = last else {
-            self.at = None;
-            return Ok(());
-        };
-        // Once more, to put its key together.
-        self.go_to_restart(restart)?;
-        while self.at.is_some_and(|at| at.begin < last) {
-            self.next()?;
-        }
+        self.go_back();
         Ok(())
+    }
+
+    /// To the last of the entries that were passed, or nowhere.
+    fn go_back(&mut self) {
+        self.at = self.passed.entries.pop().map(|(at, key)| {
+            self.key.clear();
+            self.key.extend(self.passed.keys.drain(key..));
+            at
+        });
     }
 }
