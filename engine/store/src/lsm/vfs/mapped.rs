@@ -3,9 +3,9 @@
 //! Only a piece that has been written before is mapped, and whose pages are in the cache: its blocks are taken and nothing has to be read, so nothing is left that could fail when it is
 //! touched. That holds where the file system writes in place; on others a full disk would be a signal instead of an error, and nothing is mapped there.
 
-use rustix::fs::{FsWord, fstatfs};
+use rustix::fd::AsFd;
+use rustix::fs::{FsWord, fstat, fstatfs};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
-use std::fs::File;
 use std::ptr::NonNull;
 
 /// File systems that overwrite a block where it lies, by the numbers of statfs(2): ext2 to ext4, XFS, tmpfs.
@@ -26,15 +26,16 @@ unsafe impl Send for Mapped {}
 
 impl Mapped {
     /// A piece that has been written, from a multiple of the size of a page on. `None` where not all of it is in the page cache, or the system does not let it be mapped.
-    pub(super) fn new(file: &File, offset: u64, len: usize) -> Option<Self> {
-        let kind = fstatfs(file).ok()?.f_type;
-        if !IN_PLACE.contains(&kind) || file.metadata().ok()?.len() < offset + len as u64 {
+    pub(super) fn new(file: impl AsFd, offset: u64, len: usize) -> Option<Self> {
+        let kind = fstatfs(&file).ok()?.f_type;
+        let held = u64::try_from(fstat(&file).ok()?.st_size).ok()?;
+        if !IN_PLACE.contains(&kind) || held < offset + len as u64 {
             return None;
         }
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a mapping at an address that the kernel chooses overlaps nothing.
         let raw =
-            unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, offset) }.ok()?;
+            unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &file, offset) }.ok()?;
         let mapped = Self { base: NonNull::new(raw.cast())?, offset, len };
         if !is_cached(&mapped) {
             return None;
