@@ -30,7 +30,8 @@ fn files(path: &Path, end: &str) -> Vec<PathBuf> {
 /// Changes a byte in the middle of a file.
 fn damage(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
-    let middle = bytes.len() / 2;
+    // A log is filled with zeros behind its records.
+    let middle = bytes.iter().rposition(|byte| *byte != 0).unwrap() / 2;
     bytes[middle] ^= 0x55;
     std::fs::write(path, bytes).unwrap();
 }
