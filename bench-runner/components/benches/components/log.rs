@@ -54,7 +54,7 @@ pub(crate) fn append(c: &mut Criterion, home: &Path) {
     let mut part = Part::new(c, home, "lsm-log");
     for size in SIZES {
         let keys = shuffled(size);
-        // Each size has its own file, or the short log would begin in what a long one left.
+        // The file goes between sizes, or the short log would begin in what a long one left.
         let _ = std::fs::remove_file(folder.path().join("log"));
         for (operation, group) in [("append", 1), ("append-in-thousands", 1_000)] {
             part.ours_prepared(

@@ -146,7 +146,7 @@ impl DurableOptions {
                 "merges that do not go on stop all writes in the end; leave it out for no limit".to_owned();
             return Err(Error::InvalidOption { option: "merge_bytes_per_second", reason });
         }
-        // One that is written to, and two that wait to be flushed.
+        // One is written to, this many wait to be flushed.
         let frozen_memtables = 1;
         let largest = if self.profile == Profile::LowMemory { 1 << 20 } else { 64 << 20 };
         let memtable_bytes = (budget / 10).min(largest);
