@@ -1,7 +1,7 @@
 //! Asking a cache for a block that it holds, and putting one in for which another has to go.
 //!
-//! Blocks of 2 KiB: 256 of them, or 32,768, which are 64 MiB. Each cache has room for as many. quick_cache is the library that ours stands on, here with its defaults and a
-//! capacity in blocks; lsm-tree's cache is another use of it.
+//! Blocks of 2 KiB: 256 of them, or 32,768, which are 64 MiB. Each cache has room for as many. quick_cache is the library that ours stands on, here with its defaults, its
+//! own hash among them, and a capacity in blocks; lsm-tree's cache is another use of it.
 
 use criterion::Criterion;
 use lsm_tree::table::block::BlockType;

@@ -156,6 +156,8 @@ impl DurableOptions {
             (None, Profile::LowMemory) => 0,
             (None, _) => budget - (1 + frozen_memtables as u64) * memtable_bytes,
         };
+        // The more tables there are in level 0 when it is merged, the fewer times the levels below are written anew. A read asks the filter of each, where there are filters.
+        let level0_stop = if self.profile == Profile::LowMemory { 20 } else { 48 };
         Ok(TreeOptions {
             sync: match self.sync {
                 SyncMode::Always => lsm::SyncMode::Always,
@@ -183,7 +185,7 @@ impl DurableOptions {
                 base_bytes: (budget / 2).min(4 * largest).max(4 << 20),
                 multiplier: 10,
             },
-            level0_stop: 20,
+            level0_stop,
             merge_bytes_per_second: self.merge_bytes_per_second,
             manifest_bytes: 4 << 20,
             has_workers: true,

@@ -3,6 +3,9 @@
 mod checksum;
 mod coding;
 mod compaction;
+mod counter;
+#[cfg(test)]
+mod counter_test;
 #[cfg(test)]
 mod fixture_test;
 mod iter;

@@ -113,11 +113,13 @@ impl Cache {
 
     /// A block of a file.
     #[must_use]
+    #[inline]
     pub fn get(&self, file: u64, block: u32) -> Option<Arc<[u8]>> {
         self.0.get((file, block))
     }
 
     /// Puts a block in.
+    #[inline]
     pub fn set(&self, file: u64, block: u32, bytes: Arc<[u8]>) {
         self.0.insert((file, block), bytes);
     }

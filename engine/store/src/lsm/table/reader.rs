@@ -164,8 +164,11 @@ impl Table {
         };
         let key = (self.number, number as u32);
         if let Some(block) = cache.get(key) {
-            return Block::new(&block).and_then(f).map_err(damaged);
+            let done = Block::new(&block).and_then(f).map_err(damaged);
+            cache.count_hit();
+            return done;
         }
+        cache.count_miss();
         self.read(number, |raw| {
             // Not before it is read: one that would have to be waited for is asked for again.
             if cache.wants(key) {
@@ -207,7 +210,14 @@ impl Table {
 
     /// A block that is in the cache.
     pub(super) fn cached(&self, number: usize) -> Option<Arc<[u8]>> {
-        self.cache.as_ref().and_then(|cache| cache.get((self.number, number as u32)))
+        let cache = self.cache.as_ref()?;
+        let found = cache.get((self.number, number as u32));
+        if found.is_some() {
+            cache.count_hit();
+        } else {
+            cache.count_miss();
+        }
+        found
     }
 
     /// Reads the bytes from one place of the file to another, blocks as they lie there.
