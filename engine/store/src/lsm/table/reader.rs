@@ -165,10 +165,10 @@ impl Table {
         let key = (self.number, number as u32);
         if let Some(block) = cache.get(key) {
             let done = Block::new(&block).and_then(f).map_err(damaged);
-            cache.count_hit();
+            cache.count(true);
             return done;
         }
-        cache.count_miss();
+        cache.count(false);
         self.read(number, |raw| {
             // Not before it is read: one that would have to be waited for is asked for again.
             if cache.wants(key) {
@@ -212,11 +212,7 @@ impl Table {
     pub(super) fn cached(&self, number: usize) -> Option<Arc<[u8]>> {
         let cache = self.cache.as_ref()?;
         let found = cache.get((self.number, number as u32));
-        if found.is_some() {
-            cache.count_hit();
-        } else {
-            cache.count_miss();
-        }
+        cache.count(found.is_some());
         found
     }
 
