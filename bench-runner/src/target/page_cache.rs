@@ -3,16 +3,20 @@
 //! What was loaded long ago may be in the page cache or not, and its pages are charged to whoever read them first. Before
 //! a directory is opened it is therefore read through, so that no read waits for the device; or, where the opener has
 //! a memory limit, put out, so that every page it reads is charged to it.
+//!
+//! It is read through twice. Linux keeps pages that were read once and pages that were read again in lists of their own,
+//! and whoever reads a page for the second time moves it, thirty and one at a time: of the random reads after a single reading
+//! one or two in a hundred took 7 µs longer for that, where others had not read the same pages before.
 
 use rustix::fs::{Advice, fadvise};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 /// Bytes that are read or copied at a time.
 const PIECE: usize = 1 << 20;
 
-/// Reads every file below a folder.
+/// Reads every file below a folder, twice.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -20,7 +24,10 @@ pub(crate) fn read_through(folder: &Path) -> io::Result<()> {
     let mut piece = vec![0; PIECE];
     each_file(folder, &mut |path| {
         let mut file = File::open(path)?;
-        while file.read(&mut piece)? > 0 {}
+        for _ in 0..2 {
+            file.rewind()?;
+            while file.read(&mut piece)? > 0 {}
+        }
         Ok(())
     })
 }
