@@ -65,6 +65,7 @@ mod durable;
 mod error;
 mod lsm;
 mod memory;
+mod memory_limit;
 mod nonblocking;
 mod options;
 mod prefetch;
@@ -82,6 +83,7 @@ pub use memory::{
     Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, SetOptions,
     SetOutcome, Value, keep_high_water_true, settle_high_water,
 };
+pub use memory_limit::MemoryLimit;
 pub use nonblocking::NonBlocking;
 pub use options::Options;
 

@@ -5,7 +5,7 @@
 
 use super::manifest::{Edit, Manifest, TableFacts};
 use super::record::{Kind, Record, Stamp};
-use super::table::{BlockCache, Compression, Shape, Table, TableBuilder, TableCursor, hash};
+use super::table::{BlockCache, Compression, PageCache, Shape, Table, TableBuilder, TableCursor, hash};
 use super::vfs::{Disk, Vfs};
 use super::wal::{Ended, LogWriter, Write, put_write, read, writes};
 use std::path::{Path, PathBuf};
@@ -122,8 +122,11 @@ fn tables_of_version_1_are_read_compressed_and_not() {
             builder.finish().unwrap();
         }
         let vfs: Arc<dyn Vfs> = Arc::new(Disk);
-        let table =
-            Arc::new(Table::open(&vfs, &path, TABLE, Some(Arc::new(BlockCache::new(1 << 20, 512)))).unwrap());
+        let table = Table::open(&vfs, &path, TABLE, Some(Arc::new(BlockCache::new(1 << 20, 512)))).unwrap();
+        // As in a store that is far larger than memory.
+        let pages = Arc::new(PageCache::new(Some(1)));
+        pages.set_stored(u64::MAX);
+        let table = Arc::new(table.asking(&pages));
         assert_eq!(table.versions(), versions().len() as u64);
         let mut cursor = TableCursor::new(Arc::clone(&table));
         let mut found = Vec::new();

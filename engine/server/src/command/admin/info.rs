@@ -3,14 +3,14 @@
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
-use plumbkv::Lifetime;
+use plumbkv::{Lifetime, MemoryLimit};
 
 use super::config::show_cap;
 use super::storage;
 use crate::command::args::{Arguments, is};
 use crate::reactor::TICK;
 use crate::shared::Shared;
-use crate::{allocator, limits, process};
+use crate::{allocator, process};
 
 type Section = fn(&Shared, &mut String);
 
@@ -105,7 +105,7 @@ fn memory(shared: &Shared, text: &mut String) {
     let used = stats.accounted_bytes;
     let (peak, startup) = (shared.peak_bytes(), shared.state.startup());
     let data = used.saturating_sub(startup.accounted_bytes).max(1);
-    let system = limits::physical_bytes(Path::new("/")).unwrap_or(0);
+    let system = MemoryLimit::of_machine(Path::new("/")).map_or(0, |machine| machine.bytes);
     field!(text, "used_memory", used);
     field!(text, "used_memory_human", human(used));
     field!(text, "used_memory_rss", resident);

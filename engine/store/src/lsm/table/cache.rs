@@ -3,27 +3,20 @@
 //! A block comes in when it is missed for the second time in a while. Where reads are spread over far more than the cache holds, almost none is; to put each in, only to push out
 //! another that is not asked for either, costs more than a read.
 
+use super::recent::{BlockKey, HASH, Recent, packed};
 use crate::lsm::counter::Counter;
 use foldhash::fast::FixedState;
 use quick_cache::sync::DefaultLifecycle;
-use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-/// A block of a file, by the number of either.
-pub(crate) type BlockKey = (u64, u32);
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What an entry costs besides its bytes: the key, the counts of the pointer, the slots of the cache.
 const ENTRY: u64 = 64;
 
-/// No seed: the store gives out the numbers that are hashed, nobody can choose them to collide.
-const HASH: FixedState = FixedState::with_seed(0);
-
 /// Blocks of all tables of a store.
 pub(crate) struct BlockCache {
     blocks: quick_cache::sync::Cache<u64, Arc<[u8]>, Weighter, FixedState>,
-    /// Which blocks were missed lately: of each that falls in a place the last one, by a part of its hash.
-    missed: Box<[AtomicU32]>,
+    missed: Recent,
     hits: Counter,
     misses: Counter,
     /// Misses of readers who could not wait: they or others look again.
@@ -39,11 +32,6 @@ impl quick_cache::Weighter<u64, Arc<[u8]>> for Weighter {
     }
 }
 
-/// A [`BlockKey`] in one word. What has a number that no store comes to, beyond four thousand million tables, is not kept.
-fn packed((file, block): BlockKey) -> Option<u64> {
-    u32::try_from(file).ok().map(|file| u64::from(file) << 32 | u64::from(block))
-}
-
 impl BlockCache {
     /// A cache for so many bytes, in blocks of about so many.
     pub(crate) fn new(bytes: u64, block_bytes: usize) -> Self {
@@ -56,7 +44,7 @@ impl BlockCache {
                 HASH,
                 DefaultLifecycle::default(),
             ),
-            missed: (0..blocks.next_power_of_two()).map(|_| AtomicU32::new(0)).collect(),
+            missed: Recent::new(blocks),
             hits: Counter::new(),
             misses: Counter::new(),
             given_up: AtomicU64::new(0),
@@ -81,10 +69,7 @@ impl BlockCache {
 
     /// Whether a block that was missed is to be put in.
     pub(crate) fn wants(&self, key: BlockKey) -> bool {
-        packed(key).map(|key| HASH.hash_one(key)).is_some_and(|hash| {
-            let (place, tag) = ((hash >> 32) as usize & (self.missed.len() - 1), hash as u32 | 1);
-            self.missed[place].swap(tag, Ordering::Relaxed) == tag
-        })
+        self.missed.again(key)
     }
 
     #[inline]
@@ -118,25 +103,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_wanted_when_it_is_missed_again_and_the_weight_is_kept() {
+    fn the_weight_is_kept() {
         let cache = BlockCache::new(1 << 20, 2 << 10);
-        let wanted = || (0..100).filter(|block| cache.wants((7, *block))).count();
-        assert_eq!(wanted(), 0);
-        // But for those whose place another has taken meanwhile.
-        let again = wanted();
-        assert!(again > 70, "{again}");
         for block in 0..2_000 {
             cache.insert((7, block), vec![0; 2 << 10].into());
             assert!(cache.bytes() <= 1 << 20);
         }
         assert!(cache.bytes() > 1 << 19);
-    }
-
-    #[test]
-    fn blocks_beyond_what_it_holds_are_seldom_wanted() {
-        let cache = BlockCache::new(1 << 20, 2 << 10);
-        let mut random = fastrand::Rng::with_seed(1);
-        let wanted = (0..100_000).filter(|_| cache.wants((random.u64(0..10), random.u32(0..1_000)))).count();
-        assert!(wanted < 10_000, "{wanted}");
     }
 }

@@ -12,7 +12,9 @@ mod footer;
 mod frame;
 mod index;
 mod many;
+mod page_cache;
 mod reader;
+mod recent;
 #[cfg(test)]
 mod table_test;
 
@@ -21,6 +23,7 @@ pub(crate) use cache::BlockCache;
 pub(crate) use cursor::TableCursor;
 pub(crate) use filter::hash;
 pub(crate) use frame::Compression;
+pub(crate) use page_cache::PageCache;
 pub(crate) use reader::Table;
 
 #[cfg(feature = "parts")]

@@ -6,9 +6,11 @@ use super::filter::Filter;
 use super::footer::{FOOTER, Footer};
 use super::frame;
 use super::index::Index;
+use super::page_cache::PageCache;
 use crate::error::{Error, Result};
 use crate::lsm::record::Stamp;
-use crate::lsm::vfs::{ReadFile, Vfs, read_exact_at};
+use crate::lsm::vfs::{ReadFile, Vfs, read_exact_at, read_exact_once_at};
+use crate::nonblocking::NonBlocking;
 use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -38,6 +40,7 @@ pub(crate) struct Table {
     pub(super) index: Index,
     pub(super) filter: Option<Vec<u8>>,
     cache: Option<Arc<BlockCache>>,
+    pages: Option<Arc<PageCache>>,
     vfs: Arc<dyn Vfs>,
     is_needless: AtomicBool,
 }
@@ -86,9 +89,16 @@ impl Table {
             index,
             filter,
             cache,
+            pages: None,
             vfs,
             is_needless: AtomicBool::new(false),
         })
+    }
+
+    /// Asks before a block is read whether that is to leave a copy; without this, each does.
+    pub(crate) fn asking(mut self, pages: &Arc<PageCache>) -> Self {
+        self.pages = Some(Arc::clone(pages));
+        self
     }
 
     /// Removes the file once nobody reads it any more.
@@ -180,17 +190,21 @@ impl Table {
 
     /// Reads a block and hands its bytes to `f`, from space that the thread keeps.
     fn read<R>(&self, number: usize, f: impl FnOnce(&[u8]) -> R) -> Result<R> {
-        let (begin, end) = self.index.range(number);
         SPACE.with(|space| match space.try_borrow_mut() {
-            Ok(mut space) => self.read_into(begin, end, &mut space, f),
+            Ok(mut space) => self.read_into(number, &mut space, f),
             // Whoever reads this has been handed a block by this thread.
-            Err(_) => self.read_into(begin, end, &mut Space::default(), f),
+            Err(_) => self.read_into(number, &mut Space::default(), f),
         })
     }
 
-    fn read_into<R>(&self, begin: u64, end: u64, space: &mut Space, f: impl FnOnce(&[u8]) -> R) -> Result<R> {
+    fn read_into<R>(&self, number: usize, space: &mut Space, f: impl FnOnce(&[u8]) -> R) -> Result<R> {
+        let (begin, end) = self.index.range(number);
         space.framed.resize((end - begin) as usize, 0);
-        let done = read_exact_at(&*self.file, &mut space.framed, begin)
+        let key = (self.number, number as u32);
+        // Who does not wait reads nothing from the device, and has not asked for a block yet.
+        let leaves_a_copy = NonBlocking::is_on() || self.pages.as_ref().is_none_or(|pages| pages.takes(key));
+        let read = if leaves_a_copy { read_exact_at } else { read_exact_once_at };
+        let done = read(&*self.file, &mut space.framed, begin)
             .map_err(|error| self.read_failed(&error))
             .and_then(|()| {
                 frame::open(&space.framed, self.number, &mut space.raw)

@@ -222,6 +222,11 @@ pub(super) fn index_bytes(version: &Version) -> u64 {
     version.tables().map(|(_, table)| table.table.resident_bytes() as u64).sum()
 }
 
+/// Bytes on the disk that tables take.
+pub(super) fn table_bytes(version: &Version) -> u64 {
+    version.tables().map(|(_, table)| table.facts.bytes).sum()
+}
+
 /// Reads every block of a table, and looks whether they are whole and in order. Versions read.
 pub(super) fn verify_table(path: &Path, table: &Arc<Table>, facts: &TableFacts) -> Result<u64> {
     let mut cursor = TableCursor::new(Arc::clone(table));

@@ -45,7 +45,7 @@ use crate::lsm::iter::{Live, Visible};
 use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::sync::{Condvar, Mutex, point};
-use crate::lsm::table::BlockCache;
+use crate::lsm::table::{BlockCache, PageCache};
 use crate::lsm::vfs::{Locked, Vfs};
 use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
@@ -74,6 +74,7 @@ struct Inner {
     directory: PathBuf,
     options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
+    pages: Arc<PageCache>,
     /// What readers read; `state` has the same.
     view: ArcSwap<View>,
     /// The newest write that counts.

@@ -4,6 +4,7 @@
 //! what survives is a prefix. What was read is flushed, so that an opened store has an empty log and nothing behind it.
 
 use super::admin::Counters;
+use super::admin::table_bytes;
 use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
 use super::options::{SyncMode, TreeOptions};
 use super::pace::Pace;
@@ -17,7 +18,7 @@ use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, V
 use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::sync::{Condvar, Mutex};
-use crate::lsm::table::{BlockCache, Table};
+use crate::lsm::table::{BlockCache, PageCache, Table};
 use crate::lsm::vfs::{Locked, Vfs, sync_name};
 use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
 use arc_swap::ArcSwap;
@@ -38,8 +39,17 @@ impl Tree {
         let lock = lock(&*vfs, directory)?;
         let cache = (options.cache_bytes > 0)
             .then(|| Arc::new(BlockCache::new(options.cache_bytes, options.shape.block_bytes)));
-        let mut opening =
-            Opening { vfs, directory, options, cache, clock, next_file: 1, version: Version::default() };
+        let pages = Arc::new(PageCache::new(vfs.memory()));
+        let mut opening = Opening {
+            vfs,
+            directory,
+            options,
+            cache,
+            pages,
+            clock,
+            next_file: 1,
+            version: Version::default(),
+        };
         let found = opening.recover()?;
         let first_log = opening.take_number();
         let everything = Edit {
@@ -91,6 +101,7 @@ struct Opening<'a> {
     directory: &'a Path,
     options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
+    pages: Arc<PageCache>,
     clock: Arc<dyn Clock>,
     next_file: u64,
     version: Version,
@@ -154,7 +165,7 @@ impl Opening<'_> {
 
     fn open_table(&self, number: u64) -> Result<Arc<Table>> {
         let path = table_path(self.directory, number);
-        Ok(Arc::new(Table::open(&self.vfs, &path, number, self.cache.clone())?))
+        Ok(Arc::new(Table::open(&self.vfs, &path, number, self.cache.clone())?.asking(&self.pages)))
     }
 
     /// Reads logs and makes tables of what they hold. The sequence number of the last write that came back.
@@ -194,12 +205,14 @@ impl Opening<'_> {
         let (memtable, inserter) = new_memtable(self.options.memtable_bytes, self.version.common())?;
         let view =
             View { memtable: Arc::clone(&memtable), frozen: Vec::new(), version: Arc::new(self.version) };
+        self.pages.set_stored(table_bytes(&view.version));
         let view = Arc::new(view);
         let inner = Arc::new(Inner {
             vfs: self.vfs,
             directory: self.directory.to_owned(),
             options: self.options,
             cache: self.cache,
+            pages: self.pages,
             view: ArcSwap::new(Arc::clone(&view)),
             published: AtomicU64::new(last_sequence),
             clock: self.clock,

@@ -2,7 +2,7 @@
 //! what it makes needless is removed.
 
 use super::Inner;
-use super::admin::index_bytes;
+use super::admin::{index_bytes, table_bytes};
 use super::commit::{log_path, spare_path};
 use super::view::View;
 use crate::error::{Error, Result};
@@ -206,7 +206,7 @@ impl Inner {
 
     pub(super) fn open_table(&self, facts: &TableFacts) -> Result<Arc<Table>> {
         let path = table_path(&self.directory, facts.number);
-        Ok(Arc::new(Table::open(&self.vfs, &path, facts.number, self.cache.clone())?))
+        Ok(Arc::new(Table::open(&self.vfs, &path, facts.number, self.cache.clone())?.asking(&self.pages)))
     }
 
     /// Lets readers see a view.
@@ -215,6 +215,7 @@ impl Inner {
             let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version));
             cache.set_capacity(rest.max(self.options.cache_bytes / 16));
         }
+        self.pages.set_stored(table_bytes(&view.version));
         self.feel(&view);
         let view = Arc::new(view);
         state.view = Arc::clone(&view);

@@ -2,6 +2,7 @@
 
 use super::mapped::Mapped;
 use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
+use crate::memory_limit::MemoryLimit;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, IoSliceMut};
@@ -78,6 +79,10 @@ impl Vfs for Disk {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+
+    fn memory(&self) -> Option<u64> {
+        MemoryLimit::of_this_process().map(|limit| limit.bytes)
+    }
 }
 
 impl Written {
@@ -123,6 +128,25 @@ impl SyncFile for Synced {
     }
 }
 
+/// `RWF_DONTCACHE` (Linux 6.14), which rustix does not name: pages that the read has to make do not outlive it.
+const UNCACHED: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
+
+impl Read {
+    fn flagged(&self, buffer: &mut [u8], offset: u64, flags: ReadWriteFlags) -> Result<usize, Errno> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let rest = &mut [IoSliceMut::new(&mut buffer[filled..])];
+            match preadv2(&self.0, rest, offset + filled as u64, flags) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+}
+
 impl ReadFile for Read {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut filled = 0;
@@ -138,21 +162,21 @@ impl ReadFile for Read {
     }
 
     fn read_at_now(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            let rest = &mut [IoSliceMut::new(&mut buffer[filled..])];
-            match preadv2(&self.0, rest, offset + filled as u64, ReadWriteFlags::NOWAIT) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(Errno::INTR) => {}
-                // Some of it is not in the page cache, or this file system cannot tell.
-                Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
-                    return Err(io::ErrorKind::WouldBlock.into());
-                }
-                Err(error) => return Err(error.into()),
+        match self.flagged(buffer, offset, ReadWriteFlags::NOWAIT) {
+            // Some of it is not in the page cache, or this file system cannot tell.
+            Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                Err(io::ErrorKind::WouldBlock.into())
             }
+            done => Ok(done?),
         }
-        Ok(filled)
+    }
+
+    fn read_once_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self.flagged(buffer, offset, UNCACHED) {
+            // Not this kernel, or not this file system.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => self.read_at(buffer, offset),
+            done => Ok(done?),
+        }
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -161,3 +185,7 @@ impl ReadFile for Read {
 }
 
 impl Locked for Lock {}
+
+#[cfg(test)]
+#[path = "disk_test.rs"]
+mod tests;

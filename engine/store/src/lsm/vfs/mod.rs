@@ -64,6 +64,11 @@ pub(crate) trait Vfs: Send + Sync + 'static {
     /// Takes the file, made where it is not there, for this process alone until the guard is dropped;
     /// [`io::ErrorKind::WouldBlock`] where another has it.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>>;
+
+    /// Bytes of memory that copies of files may lie in, as far as is known: this process has to live in them, too.
+    fn memory(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A file that one owner writes.
@@ -96,6 +101,11 @@ pub(crate) trait ReadFile: Send + Sync {
 
     /// As [`read_at`](Self::read_at), but where that would have to wait for the device, [`io::ErrorKind::WouldBlock`].
     fn read_at_now(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.read_at(buffer, offset)
+    }
+
+    /// As [`read_at`](Self::read_at), of what is not expected to be read again soon: where the system can do so, it keeps no copy of what it had none of.
+    fn read_once_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.read_at(buffer, offset)
     }
 
@@ -134,8 +144,15 @@ pub(crate) fn write_all_at(file: &mut dyn WriteFile, mut bytes: &[u8], mut offse
 pub(crate) fn read_exact_at(file: &dyn ReadFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     let filled =
         if NonBlocking::is_on() { file.read_at_now(buffer, offset)? } else { file.read_at(buffer, offset)? };
-    if filled < buffer.len() {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(())
+    whole(filled, buffer)
+}
+
+/// The same by [`ReadFile::read_once_at`], for a thread that may wait.
+pub(crate) fn read_exact_once_at(file: &dyn ReadFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    let filled = file.read_once_at(buffer, offset)?;
+    whole(filled, buffer)
+}
+
+fn whole(filled: usize, buffer: &[u8]) -> io::Result<()> {
+    if filled < buffer.len() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
 }

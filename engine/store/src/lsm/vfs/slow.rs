@@ -102,6 +102,10 @@ impl Vfs for Slow {
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>> {
         Disk.lock(path)
     }
+
+    fn memory(&self) -> Option<u64> {
+        Disk.memory()
+    }
 }
 
 impl ReadFile for Read {
@@ -115,6 +119,11 @@ impl ReadFile for Read {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         self.file.read_at_now(buffer, offset)
+    }
+
+    fn read_once_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        wait(&self.times.read_us);
+        self.file.read_once_at(buffer, offset)
     }
 
     fn len(&self) -> io::Result<u64> {
