@@ -35,7 +35,7 @@ enum Way {
 }
 
 const WAYS: [(Way, &str); 5] = [
-    (Way::Plain, "as the store reads: through the page cache, blocks lie anywhere"),
+    (Way::Plain, "as a store with memory to spare reads: through the page cache, blocks lie anywhere"),
     (Way::OnePage, "blocks never lie in two pages"),
     (Way::Direct, "past the page cache (O_DIRECT), whole sectors"),
     (Way::Uncached, "through the page cache and out of it again (RWF_DONTCACHE)"),
