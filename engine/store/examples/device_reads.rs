@@ -14,6 +14,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io::IoSliceMut;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// What a block of 2 KiB takes in its file, of values that halve.
@@ -32,14 +34,16 @@ enum Way {
     Direct,
     Uncached,
     AskedFirst,
+    Awake,
 }
 
-const WAYS: [(Way, &str); 5] = [
+const WAYS: [(Way, &str); 6] = [
     (Way::Plain, "as a store with memory to spare reads: through the page cache, blocks lie anywhere"),
     (Way::OnePage, "blocks never lie in two pages"),
     (Way::Direct, "past the page cache (O_DIRECT), whole sectors"),
     (Way::Uncached, "through the page cache and out of it again (RWF_DONTCACHE)"),
     (Way::AskedFirst, "the page cache is asked first (RWF_NOWAIT), then past it"),
+    (Way::Awake, "RWF_DONTCACHE, and a thread of the lowest priority (SCHED_IDLE) that spins meanwhile"),
 ];
 
 struct Reader {
@@ -70,11 +74,40 @@ impl Reader {
             Way::Plain => self.file.read_exact_at(&mut space[..BLOCK as usize], at),
             Way::OnePage => self.file.read_exact_at(&mut space[..BLOCK as usize], at / PAGE * PAGE),
             Way::Direct => past(space),
-            Way::Uncached => Ok(flagged(space, UNCACHED).map(drop)?),
+            Way::Uncached | Way::Awake => Ok(flagged(space, UNCACHED).map(drop)?),
             Way::AskedFirst => match flagged(space, ReadWriteFlags::NOWAIT) {
                 Ok(count) if count as u64 == BLOCK => Ok(()),
                 _ => past(space),
             },
+        }
+    }
+}
+
+/// A thread that spins between the first word and the second, at the lowest priority there is.
+struct Spinner(mpsc::Sender<bool>, Arc<AtomicBool>);
+
+impl Spinner {
+    fn start() -> Self {
+        let ((sender, receiver), is_on) = (mpsc::channel(), Arc::new(AtomicBool::new(false)));
+        let spins = Arc::clone(&is_on);
+        std::thread::spawn(move || {
+            let lowest = libc::sched_param { sched_priority: 0 };
+            // SAFETY: reads a value of its own; the policy is that of this thread alone.
+            let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const lowest) };
+            assert_eq!(done, 0, "the system gives no thread the policy SCHED_IDLE");
+            while receiver.recv() == Ok(true) {
+                while spins.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        Self(sender, is_on)
+    }
+
+    fn set(&self, is_on: bool) {
+        self.1.store(is_on, Ordering::Relaxed);
+        if is_on {
+            self.0.send(true).expect("the thread waits for more");
         }
     }
 }
@@ -101,13 +134,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("the file must have a mebibyte or more, and there must be a round".into());
     }
     let mut reader = Reader { file, direct: direct.into(), len, space: vec![0; 4 * PAGE as usize] };
-    let mut random = fastrand::Rng::new();
+    let (spinner, mut random) = (Spinner::start(), fastrand::Rng::new());
     let mut figures = WAYS.map(|_| (Vec::new(), Vec::new(), Vec::new()));
     for _ in 0..rounds {
         let mut order: Vec<usize> = (0..WAYS.len()).collect();
         random.shuffle(&mut order);
         for way in order {
             fadvise(&reader.file, 0, None, Advice::DontNeed)?;
+            spinner.set(matches!(WAYS[way].0, Way::Awake));
             let (mut latencies, (cpu, begin)) = (Vec::new(), now());
             while begin.elapsed() < ROUND {
                 let (at, asked) = (random.u64(0..reader.len - 4 * PAGE), Instant::now());
