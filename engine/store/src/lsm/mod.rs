@@ -10,6 +10,7 @@ mod counter_test;
 mod fixture_test;
 mod iter;
 mod manifest;
+mod mapping;
 mod memtable;
 #[cfg(feature = "parts")]
 pub mod parts;

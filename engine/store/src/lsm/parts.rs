@@ -111,16 +111,22 @@ impl Cache {
         Self(BlockCache::new(bytes, block_bytes))
     }
 
-    /// A block of a file.
+    /// Hands a block of a file to `f`, where it lies.
     #[must_use]
     #[inline]
-    pub fn get(&self, file: u64, block: u32) -> Option<Arc<[u8]>> {
-        self.0.get((file, block))
+    pub fn read<R>(&self, file: u64, block: u32, f: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        self.0.get((file, block)).map(|block| f(&block))
+    }
+
+    /// Whether a block that was missed is to be put in.
+    #[must_use]
+    pub fn wants(&self, file: u64, block: u32) -> bool {
+        self.0.wants((file, block))
     }
 
     /// Puts a block in.
     #[inline]
-    pub fn set(&self, file: u64, block: u32, bytes: Arc<[u8]>) {
+    pub fn set(&self, file: u64, block: u32, bytes: &[u8]) {
         self.0.insert((file, block), bytes);
     }
 }

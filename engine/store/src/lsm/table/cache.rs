@@ -2,63 +2,81 @@
 //!
 //! A block comes in when it is missed for the second time in a while. Where reads are spread over far more than the cache holds, almost none is; to put each in, only to push out
 //! another that is not asked for either, costs more than a read.
+//!
+//! A block is read where it lies, under a lock of its shard that readers share: a reference of one's own would be counted up and down, a third of what a look costs. Whoever reads may
+//! call the store again and may take long, so nobody waits to change a shard: a block that cannot be put in at once is not put in, and will be missed again.
 
-use super::recent::{BlockKey, HASH, Recent, packed};
+use super::recent::{BlockKey, HASH, Recent, hashed, packed};
+use super::shard::{ENTRY, Shard};
+use super::slab::Slab;
 use crate::lsm::counter::Counter;
-use foldhash::fast::FixedState;
-use quick_cache::sync::DefaultLifecycle;
-use std::sync::Arc;
+use parking_lot::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What an entry costs besides its bytes: the key, the counts of the pointer, the slots of the cache.
-const ENTRY: u64 = 64;
+/// Shards there are at most, and blocks in each at least.
+const MOST_SHARDS: usize = 64;
+const LEAST_BLOCKS: usize = 64;
+
+/// Alone in its line of the processor's cache: threads that read different shards do not disturb each other.
+#[repr(align(64))]
+struct Guarded(RwLock<Shard>);
 
 /// Blocks of all tables of a store.
 pub(crate) struct BlockCache {
-    blocks: quick_cache::sync::Cache<u64, Arc<[u8]>, Weighter, FixedState>,
+    /// A power of two.
+    shards: Box<[Guarded]>,
+    /// Bytes that each shard may have.
+    capacity: AtomicU64,
     missed: Recent,
+    /// Blocks that came in: one that comes again had to go too soon.
+    came: Recent,
     hits: Counter,
     misses: Counter,
     /// Misses of readers who could not wait: they or others look again.
     given_up: AtomicU64,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Weighter;
-
-impl quick_cache::Weighter<u64, Arc<[u8]>> for Weighter {
-    fn weight(&self, _: &u64, block: &Arc<[u8]>) -> u64 {
-        block.len() as u64 + ENTRY
-    }
-}
-
 impl BlockCache {
     /// A cache for so many bytes, in blocks of about so many.
     pub(crate) fn new(bytes: u64, block_bytes: usize) -> Self {
         let blocks = (bytes / (block_bytes as u64 + ENTRY)).max(16) as usize;
+        let shards = (blocks / LEAST_BLOCKS).clamp(1, MOST_SHARDS).next_power_of_two();
+        let slab = Slab::new(bytes, block_bytes);
         Self {
-            blocks: quick_cache::sync::Cache::with(
-                blocks,
-                bytes,
-                Weighter,
-                HASH,
-                DefaultLifecycle::default(),
-            ),
+            shards: (0..shards).map(|_| Guarded(RwLock::new(Shard::new(slab.clone())))).collect(),
+            capacity: AtomicU64::new(bytes / shards as u64),
             missed: Recent::new(blocks),
+            came: Recent::new(blocks),
             hits: Counter::new(),
             misses: Counter::new(),
             given_up: AtomicU64::new(0),
         }
     }
 
-    /// Changes how many bytes it may have.
+    /// Changes how many bytes it may have. A shard that is being read gives back what is too much when the next block comes into it.
     pub(crate) fn set_capacity(&self, bytes: u64) {
-        self.blocks.set_capacity(bytes);
+        let capacity = bytes / self.shards.len() as u64;
+        self.capacity.store(capacity, Ordering::Relaxed);
+        for shard in &self.shards {
+            if let Some(mut shard) = shard.0.try_write() {
+                shard.shrink(capacity, capacity);
+            }
+        }
     }
 
     #[inline]
-    pub(crate) fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
-        packed(key).and_then(|key| self.blocks.get(&key))
+    fn shard(&self, hash: u64) -> &RwLock<Shard> {
+        // Other bits than those by which the shard and `missed` go.
+        &self.shards[(hash >> 44) as usize & (self.shards.len() - 1)].0
+    }
+
+    /// A block that is here. While it is held nothing comes into its shard.
+    #[inline]
+    pub(crate) fn get(&self, key: BlockKey) -> Option<MappedRwLockReadGuard<'_, [u8]>> {
+        let key = packed(key)?;
+        let hash = HASH.hash_one(key);
+        RwLockReadGuard::try_map(self.shard(hash).read(), |shard| shard.get(hash, key)).ok()
     }
 
     /// Counts a look: by whoever looked, once what was found is read. What is stored between the locked instructions of a look is waited for.
@@ -69,19 +87,22 @@ impl BlockCache {
 
     /// Whether a block that was missed is to be put in.
     pub(crate) fn wants(&self, key: BlockKey) -> bool {
-        self.missed.again(key)
+        hashed(key).is_some_and(|hash| self.missed.again(hash))
     }
 
     #[inline]
-    pub(crate) fn insert(&self, key: BlockKey, block: Arc<[u8]>) {
-        if let Some(key) = packed(key) {
-            self.blocks.insert(key, block);
+    pub(crate) fn insert(&self, key: BlockKey, block: &[u8]) {
+        let Some(key) = packed(key) else { return };
+        let hash = HASH.hash_one(key);
+        if let Some(mut shard) = self.shard(hash).try_write() {
+            let is_back = self.came.again(hash);
+            shard.insert(hash, key, block, is_back, self.capacity.load(Ordering::Relaxed));
         }
     }
 
     /// Bytes in it.
     pub(crate) fn bytes(&self) -> u64 {
-        self.blocks.weight()
+        self.shards.iter().map(|shard| shard.0.read().bytes()).sum()
     }
 
     pub(crate) fn hits(&self) -> u64 {
@@ -102,13 +123,40 @@ impl BlockCache {
 mod tests {
     use super::*;
 
+    const BLOCK: usize = 2 << 10;
+
+    fn holds(cache: &BlockCache, block: u32) -> bool {
+        cache.get((7, block)).is_some_and(|block| block.len() == BLOCK)
+    }
+
     #[test]
     fn the_weight_is_kept() {
-        let cache = BlockCache::new(1 << 20, 2 << 10);
+        let cache = BlockCache::new(1 << 20, BLOCK);
         for block in 0..2_000 {
-            cache.insert((7, block), vec![0; 2 << 10].into());
+            cache.insert((7, block), &[0; BLOCK]);
             assert!(cache.bytes() <= 1 << 20);
         }
         assert!(cache.bytes() > 1 << 19);
+        cache.set_capacity(1 << 18);
+        assert!(cache.bytes() <= 1 << 18);
+        cache.insert((7, 2_000), &[0; BLOCK]);
+        assert!(cache.bytes() <= 1 << 18);
+    }
+
+    #[test]
+    fn whoever_reads_a_block_may_change_the_cache_and_waits_for_nobody() {
+        let cache = BlockCache::new(1 << 14, BLOCK);
+        assert_eq!(cache.shards.len(), 1);
+        cache.insert((7, 1), &[0; BLOCK]);
+        let held = cache.get((7, 1)).unwrap();
+        cache.insert((7, 2), &[0; BLOCK]);
+        assert!(!holds(&cache, 2) && holds(&cache, 1));
+        cache.set_capacity(0);
+        assert!(cache.bytes() > 0);
+        drop(held);
+        cache.insert((7, 2), &[0; BLOCK]);
+        assert!(holds(&cache, 1), "nothing comes in, so nothing goes");
+        cache.set_capacity(0);
+        assert_eq!(cache.bytes(), 0);
     }
 }

@@ -12,22 +12,6 @@ use std::sync::Arc;
 const FIRST_AHEAD: u64 = 4 << 10;
 const MOST_AHEAD: u64 = 128 << 10;
 
-/// A block that a cursor stands in.
-enum Bytes {
-    Cached(Arc<[u8]>),
-    Own(Vec<u8>),
-}
-
-impl AsRef<[u8]> for Bytes {
-    #[inline]
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Cached(bytes) => bytes,
-            Self::Own(bytes) => bytes,
-        }
-    }
-}
-
 /// A piece of the file, from a block's beginning on.
 #[derive(Default)]
 struct Piece {
@@ -49,7 +33,7 @@ impl Piece {
 pub(crate) struct TableCursor {
     table: Arc<Table>,
     number: usize,
-    block: Option<BlockCursor<Bytes>>,
+    block: Option<BlockCursor<Vec<u8>>>,
     piece: Piece,
     /// Space of a block that is no longer needed.
     spare: Vec<u8>,
@@ -71,7 +55,7 @@ impl TableCursor {
     fn within(
         &mut self,
         number: Option<usize>,
-        go: impl FnOnce(&mut BlockCursor<Bytes>) -> std::result::Result<(), Damage>,
+        go: impl FnOnce(&mut BlockCursor<Vec<u8>>) -> std::result::Result<(), Damage>,
     ) -> Result<()> {
         let Some(number) = number.filter(|number| *number < self.table.index().blocks()) else {
             self.block = None;
@@ -92,11 +76,10 @@ impl TableCursor {
     fn enter(&mut self, number: usize) -> Result<()> {
         let from = self.block.as_ref().map(|_| self.number);
         let key = match self.block.take().map(BlockCursor::into_parts) {
-            Some((Bytes::Own(space), key)) => {
+            Some((space, key)) => {
                 self.spare = space;
                 key
             }
-            Some((Bytes::Cached(_), key)) => key,
             None => Vec::new(),
         };
         let bytes = self.fetch(number, from)?;
@@ -107,13 +90,14 @@ impl TableCursor {
         Ok(())
     }
 
-    fn fetch(&mut self, number: usize, from: Option<usize>) -> Result<Bytes> {
+    fn fetch(&mut self, number: usize, from: Option<usize>) -> Result<Vec<u8>> {
         let index = self.table.index();
         let (begin, end) = index.range(number);
         let is_next = from.is_some_and(|from| from + 1 == number);
+        let mut raw = std::mem::take(&mut self.spare);
         if self.piece.part(begin, end).is_none() {
-            if let Some(block) = self.table.cached(number) {
-                return Ok(Bytes::Cached(block));
+            if self.table.copy_cached(number, &mut raw) {
+                return Ok(raw);
             }
             let is_neighbour = is_next || from == Some(number + 1);
             self.piece.ahead =
@@ -133,10 +117,9 @@ impl TableCursor {
             self.piece.begin = from;
             self.table.read_framed(from, to, &mut self.piece.framed)?;
         }
-        let mut raw = std::mem::take(&mut self.spare);
         let framed = self.piece.part(begin, end).unwrap_or_default();
         self.table.unframe(framed, begin, &mut raw)?;
-        Ok(Bytes::Own(raw))
+        Ok(raw)
     }
 
     /// Goes to the first version that does not stand before `(key, stamp)`.

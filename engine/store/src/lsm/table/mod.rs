@@ -15,6 +15,10 @@ mod many;
 mod page_cache;
 mod reader;
 mod recent;
+mod shard;
+mod slab;
+#[cfg(test)]
+mod slab_test;
 #[cfg(test)]
 mod table_test;
 

@@ -3,7 +3,7 @@
 //! There, what is put into the page cache pushes out what is as likely to be read next, and making room for it and filling it is a third of the CPU time of a read from the device. Where
 //! the data would fit, every copy is worth having: nothing is held back.
 
-use super::recent::{BlockKey, Recent};
+use super::recent::{BlockKey, Recent, hashed};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,7 +45,8 @@ impl PageCache {
 
     fn was_read(&self, key: BlockKey) -> bool {
         let pages = self.memory.unwrap_or_default() / PAGE;
-        self.read.get_or_init(|| Recent::new(pages.clamp(1, MOST) as usize)).again(key)
+        let read = self.read.get_or_init(|| Recent::new(pages.clamp(1, MOST) as usize));
+        hashed(key).is_some_and(|hash| read.again(hash))
     }
 }
 

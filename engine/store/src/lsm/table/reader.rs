@@ -182,7 +182,7 @@ impl Table {
         self.read(number, |raw| {
             // Not before it is read: one that would have to be waited for is asked for again.
             if cache.wants(key) {
-                cache.insert(key, Arc::from(raw));
+                cache.insert(key, raw);
             }
             Block::new(raw).and_then(f).map_err(damaged)
         })?
@@ -222,12 +222,15 @@ impl Table {
         &self.index
     }
 
-    /// A block that is in the cache.
-    pub(super) fn cached(&self, number: usize) -> Option<Arc<[u8]>> {
-        let cache = self.cache.as_ref()?;
-        let found = cache.get((self.number, number as u32));
+    /// Copies a block to `raw` if it is in the cache.
+    pub(super) fn copy_cached(&self, number: usize, raw: &mut Vec<u8>) -> bool {
+        let Some(cache) = &self.cache else { return false };
+        let found = cache.get((self.number, number as u32)).map(|block| {
+            raw.clear();
+            raw.extend_from_slice(&block);
+        });
         cache.count(found.is_some());
-        found
+        found.is_some()
     }
 
     /// Reads the bytes from one place of the file to another, blocks as they lie there.
