@@ -10,13 +10,17 @@ use super::recent::{BlockKey, HASH, Recent, hashed, packed};
 use super::shard::{ENTRY, Shard};
 use super::slab::Slab;
 use crate::lsm::counter::Counter;
-use parking_lot::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
+use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use std::hash::BuildHasher;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Shards there are at most, and blocks in each at least.
 const MOST_SHARDS: usize = 64;
 const LEAST_BLOCKS: usize = 64;
+
+/// One part in so many of what the cache may have it may take beyond that, of pages that were of use before.
+const SLACK: u64 = 4;
 
 /// Alone in its line of the processor's cache: threads that read different shards do not disturb each other.
 #[repr(align(64))]
@@ -28,6 +32,10 @@ pub(crate) struct BlockCache {
     shards: Box<[Guarded]>,
     /// Bytes that each shard may have.
     capacity: AtomicU64,
+    /// Where blocks lie; none where the system has no addresses for them.
+    slab: Mutex<Option<Arc<Slab>>>,
+    /// What the cache was made for: bytes at most, and of a block.
+    shape: (u64, usize),
     missed: Recent,
     /// Blocks that came in: one that comes again had to go too soon.
     came: Recent,
@@ -46,6 +54,8 @@ impl BlockCache {
         Self {
             shards: (0..shards).map(|_| Guarded(RwLock::new(Shard::new(slab.clone())))).collect(),
             capacity: AtomicU64::new(bytes / shards as u64),
+            slab: Mutex::new(slab),
+            shape: (bytes, block_bytes),
             missed: Recent::new(blocks),
             came: Recent::new(blocks),
             hits: Counter::new(),
@@ -55,12 +65,21 @@ impl BlockCache {
     }
 
     /// Changes how many bytes it may have. A shard that is being read gives back what is too much when the next block comes into it.
+    ///
+    /// Where far more than that was resident before, the cache begins anew: pieces that are free are in the same pages as others, and the system would not get one back.
     pub(crate) fn set_capacity(&self, bytes: u64) {
         let capacity = bytes / self.shards.len() as u64;
         self.capacity.store(capacity, Ordering::Relaxed);
+        let mut slab = self.slab.lock();
+        if slab.as_ref().is_some_and(|slab| slab.taken_bytes() > bytes + bytes / SLACK) {
+            *slab = Slab::new(self.shape.0, self.shape.1);
+        }
         for shard in &self.shards {
-            if let Some(mut shard) = shard.0.try_write() {
+            let Some(mut shard) = shard.0.try_write() else { continue };
+            if shard.is_of(slab.as_ref()) {
                 shard.shrink(capacity, capacity);
+            } else {
+                *shard = Shard::new(slab.clone());
             }
         }
     }
@@ -141,6 +160,21 @@ mod tests {
         assert!(cache.bytes() <= 1 << 18);
         cache.insert((7, 2_000), &[0; BLOCK]);
         assert!(cache.bytes() <= 1 << 18);
+    }
+
+    #[test]
+    fn what_was_resident_leaves_when_the_cache_becomes_much_smaller() {
+        let cache = BlockCache::new(1 << 20, BLOCK);
+        let resident = || cache.slab.lock().as_ref().unwrap().taken_bytes();
+        (0..2_000).for_each(|block| cache.insert((7, block), &[0; BLOCK]));
+        assert!(resident() > 9 << 16, "{}", resident());
+        cache.set_capacity(resident());
+        let before = cache.bytes();
+        assert!(before > 1 << 19, "nothing has to go");
+        cache.set_capacity(1 << 19);
+        assert_eq!((cache.bytes(), resident()), (0, 0));
+        (0..2_000).for_each(|block| cache.insert((7, block), &[0; BLOCK]));
+        assert!((1 << 18..=1 << 19).contains(&resident()), "{}", resident());
     }
 
     #[test]

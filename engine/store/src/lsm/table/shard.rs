@@ -64,6 +64,14 @@ impl Shard {
         Self { pieces: slab.map(Pieces::of), ..Self::default() }
     }
 
+    /// Whether its blocks lie in this slab, or are allocated where there is none.
+    pub(super) fn is_of(&self, slab: Option<&Arc<Slab>>) -> bool {
+        match (&self.pieces, slab) {
+            (Some(pieces), Some(slab)) => pieces.are_of(slab),
+            (pieces, slab) => pieces.is_none() && slab.is_none(),
+        }
+    }
+
     /// Bytes of its blocks, with what they cost.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes

@@ -28,6 +28,11 @@ impl Slab {
         Some(Arc::new(Self { mapping, piece_bytes, pieces, next: AtomicU32::new(0) }))
     }
 
+    /// Bytes that were given out, if only once: they are resident.
+    pub(super) fn taken_bytes(&self) -> u64 {
+        self.piece_bytes as u64 * u64::from(self.next.load(Ordering::Relaxed))
+    }
+
     fn take(&self) -> Option<u32> {
         let more = |next| (next < self.pieces).then_some(next + 1);
         self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()
@@ -55,6 +60,11 @@ impl Pieces {
     /// None yet.
     pub(super) fn of(slab: Arc<Slab>) -> Self {
         Self { slab, free: Vec::new() }
+    }
+
+    /// Whether they are of this slab.
+    pub(super) fn are_of(&self, slab: &Arc<Slab>) -> bool {
+        Arc::ptr_eq(&self.slab, slab)
     }
 
     /// Bytes that a block has for itself, however short it is.
