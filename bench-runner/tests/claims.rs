@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 use bench_runner::export::{read_index, read_indexed_run, write_run};
-use bench_runner::model::{ClaimVerdict, Claims, Profile, Run, ScenarioRecord};
+use bench_runner::model::{Claims, Profile, Run, ScenarioRecord};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -164,25 +164,6 @@ fn a_claim_is_judged_by_the_newest_version_from_its_own_on() {
     write_run(&root.path().join("results"), newer, startup).unwrap();
     let (claims, _) = judged(root.path(), &[]);
     assert!(claims.claims[0].reason.contains("no run of version 0.0.10"), "{}", claims.claims[0].reason);
-}
-
-#[test]
-fn a_claim_is_judged_by_the_newest_revision_of_its_scenario() {
-    let (run, scenarios) = fixture(9);
-    let root = stored(run.clone(), scenarios.clone());
-    let elsewhere = Run { id: "elsewhere".into(), machine_key: "other".into(), ..run };
-    let revised = scenarios.into_iter().map(|mut record| {
-        record.scenario.revision += 1;
-        ScenarioRecord { run_id: "elsewhere".into(), machine_key: "other".into(), ..record }
-    });
-    write_run(&root.path().join("results"), elsewhere, revised.collect()).unwrap();
-    let (claims, _) = judged(root.path(), &[]);
-    let on = |other: bool| {
-        claims.claims[0].machines.iter().find(|one| (one.machine_key == "other") == other).unwrap()
-    };
-    assert_eq!(on(true).verdict, ClaimVerdict::Holds);
-    assert_eq!(on(false).verdict, ClaimVerdict::NotMeasured);
-    assert!(on(false).reason.contains("revision"), "{}", on(false).reason);
 }
 
 #[test]

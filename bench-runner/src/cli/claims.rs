@@ -133,9 +133,8 @@ fn published(results: &Path) -> anyhow::Result<Vec<OnMachine>> {
 }
 
 fn judge(definition: &Definition, machines: &[OnMachine]) -> Claim {
-    let newest = newest_revision(definition, machines);
     let chosen: Vec<Result<Chosen, String>> =
-        machines.iter().map(|machine| choose(definition, machine, newest)).collect();
+        machines.iter().map(|machine| choose(definition, machine)).collect();
     let candidates: Vec<Candidate> = machines
         .iter()
         .zip(&chosen)
@@ -154,78 +153,40 @@ fn judge(definition: &Definition, machines: &[OnMachine]) -> Claim {
 /// The run, its record of the scenario unless the claim is of components, and the file that decides.
 type Chosen<'a> = (&'a Run, Option<&'a ScenarioRecord>, String);
 
-impl OnMachine {
-    /// Records of the claim's scenario, with the runs they stand in.
-    fn records<'a>(
-        &'a self,
-        definition: &'a Definition,
-    ) -> impl Iterator<Item = (&'a Stored, &'a ScenarioRecord)> {
-        let of = |stored: &'a Stored| stored.scenarios.iter().map(move |record| (stored, record));
-        self.runs.iter().flat_map(of).filter(|(_, record)| record.scenario.key == definition.scenario)
-    }
-
-    fn may_judge(&self, definition: &Definition) -> bool {
-        self.named || version_key(&self.version) >= version_key(&definition.since)
-    }
-}
-
-/// What was measured by an older revision of a scenario was another thing, on whichever machine.
-fn newest_revision(definition: &Definition, machines: &[OnMachine]) -> Option<u32> {
-    let may = machines.iter().filter(|machine| machine.may_judge(definition));
-    may.flat_map(|machine| machine.records(definition)).map(|(_, record)| record.scenario.revision).max()
-}
-
-/// Of the runs that hold the scenario in its newest revision, the newest of the longest profile. Chosen by that alone, never by figures.
-fn choose<'a>(
-    definition: &'a Definition,
-    machine: &'a OnMachine,
-    newest: Option<u32>,
-) -> Result<Chosen<'a>, String> {
+/// Of the runs that hold the scenario, the newest of the longest profile. Chosen by that alone, never by figures.
+fn choose<'a>(definition: &Definition, machine: &'a OnMachine) -> Result<Chosen<'a>, String> {
     let version = &machine.version;
-    if !machine.may_judge(definition) {
+    if !machine.named && version_key(version) < version_key(&definition.since) {
         return Err(format!(
             "the newest version with a run here is {version}, and the claim is judged from {} on",
             definition.since
         ));
     }
-    let holds: Vec<(&Stored, Option<&ScenarioRecord>)> = if definition.scenario == claims::COMPONENTS {
-        machine
-            .runs
-            .iter()
-            .filter(|stored| !stored.run.components.is_empty())
-            .map(|stored| (stored, None))
-            .collect()
-    } else {
-        let here = machine.records(definition).filter(|(_, record)| Some(record.scenario.revision) == newest);
-        here.map(|(stored, record)| (stored, Some(record))).collect()
+    let holds = |stored: &'a Stored| {
+        if definition.scenario == claims::COMPONENTS {
+            return (!stored.run.components.is_empty()).then_some((stored, None));
+        }
+        let record = stored.scenarios.iter().find(|record| record.scenario.key == definition.scenario)?;
+        Some((stored, Some(record)))
     };
     let length = |profile| match profile {
         Profile::Smoke => 0,
         Profile::Quick => 1,
         Profile::Full => 2,
     };
-    holds
-        .into_iter()
+    machine
+        .runs
+        .iter()
+        .filter_map(holds)
         .max_by_key(|(stored, _)| (length(stored.run.profile), &stored.run.started_at))
         .map(|(stored, record)| {
             let file = record.map_or("run", |_| definition.scenario.as_str());
             (&stored.run, record, format!("{}/{file}.json", stored.folder))
         })
-        .ok_or_else(|| none_here(definition, machine, newest))
-}
-
-fn none_here(definition: &Definition, machine: &OnMachine, newest: Option<u32>) -> String {
-    let (version, scenario) = (&machine.version, &definition.scenario);
-    if scenario == claims::COMPONENTS {
-        return format!("no run of version {version} here has estimates of components");
-    }
-    let here = machine.records(definition).map(|(_, record)| record.scenario.revision).max();
-    match (here, newest) {
-        (Some(here), Some(newest)) => format!(
-            "the run of version {version} here is of revision {here} of {scenario}, and revision {newest} measures otherwise"
-        ),
-        _ => format!("no run of version {version} here has the scenario {scenario}"),
-    }
+        .ok_or_else(|| match definition.scenario.as_str() {
+            claims::COMPONENTS => format!("no run of version {version} here has estimates of components"),
+            scenario => format!("no run of version {version} here has the scenario {scenario}"),
+        })
 }
 
 /// Whole or not at all.
