@@ -18,7 +18,7 @@ pub(crate) fn filter(c: &mut Criterion, home: &Path) {
     let mut part = Part::new(c, home, "lsm-filter");
     for size in SIZES {
         let (keys, absent) = (shuffled(size), absent(size));
-        let filter = Bloom::new(keys.iter().map(|key| &key[..]));
+        let filter = Bloom::new(keys.iter().map(|key| &key[..])).expect("a filter");
         let bytes = rival::filter(&keys);
         let theirs = StandardBloomFilterReader::new(&bytes).expect("a filter");
         part.ours("present", size, |at| assert!(filter.may_hold(black_box(&keys[at]))));

@@ -43,20 +43,21 @@ impl Memtable {
 }
 
 /// A Bloom filter.
-pub struct Bloom(Vec<u8>);
+pub struct Bloom(Filter);
 
 impl Bloom {
     /// Of these keys, with ten bits for each.
-    pub fn new<'a>(keys: impl Iterator<Item = &'a [u8]>) -> Self {
+    pub fn new<'a>(keys: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut filter = FilterBuilder::default();
         keys.for_each(|key| filter.add(hash(key)));
-        Self(filter.finish(10))
+        Filter::new(&filter.finish(10)).ok().map(Self)
     }
 
     /// Whether a key may be among them.
     #[must_use]
+    #[inline]
     pub fn may_hold(&self, key: &[u8]) -> bool {
-        Filter::new(&self.0).is_ok_and(|filter| filter.may_hold(hash(key)))
+        self.0.may_hold(hash(key))
     }
 }
 

@@ -12,11 +12,7 @@ impl Table {
         stamp: Stamp,
         mut f: impl FnMut(usize, Stamp, &[u8]),
     ) -> Result<()> {
-        let filter = self.filter();
-        let may_be_here = keys
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, hash))| filter.as_ref().is_none_or(|filter| filter.may_hold(*hash)));
+        let may_be_here = keys.iter().enumerate().filter(|(_, (_, hash))| self.may_hold(*hash));
         let mut wanted = may_be_here
             .map(|(place, (key, _))| (place, *key, self.index.find(key)))
             .filter(|(_, _, block)| *block < self.index.blocks())

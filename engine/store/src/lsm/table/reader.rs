@@ -38,7 +38,7 @@ pub(crate) struct Table {
     number: u64,
     footer: Footer,
     pub(super) index: Index,
-    pub(super) filter: Option<Vec<u8>>,
+    pub(super) filter: Option<Filter>,
     cache: Option<Arc<BlockCache>>,
     pages: Option<Arc<PageCache>>,
     vfs: Arc<dyn Vfs>,
@@ -70,10 +70,11 @@ impl Table {
             Ok(raw.to_vec())
         };
         let filter_at = footer.blocks_len;
-        let filter = if footer.filter_len > 0 { Some(part(filter_at, footer.filter_len)?) } else { None };
-        if let Some(bytes) = &filter {
-            Filter::new(bytes).map_err(|reason| damaged(filter_at, reason))?;
-        }
+        let filter = (footer.filter_len > 0)
+            .then(|| {
+                Filter::new(&part(filter_at, footer.filter_len)?).map_err(|reason| damaged(filter_at, reason))
+            })
+            .transpose()?;
         let index_at = filter_at + footer.filter_len;
         let index =
             Index::new(&part(index_at, footer.index_len)?).map_err(|reason| damaged(index_at, reason))?;
@@ -113,13 +114,13 @@ impl Table {
 
     /// Bytes of memory that it takes as long as it is open.
     pub(crate) fn resident_bytes(&self) -> usize {
-        self.index.bytes() + self.filter.as_ref().map_or(0, Vec::len)
+        self.index.bytes() + self.filter.as_ref().map_or(0, Filter::bytes)
     }
 
     /// Asks for the line of memory that [`may_hold`](Self::may_hold) needs.
     #[inline]
     pub(crate) fn prefetch_filter(&self, hash: u64) {
-        if let Some(filter) = self.filter() {
+        if let Some(filter) = &self.filter {
             filter.prefetch(hash);
         }
     }
@@ -127,12 +128,7 @@ impl Table {
     /// Whether a key with this hash may be in the table, as far as the filter knows.
     #[inline]
     pub(crate) fn may_hold(&self, hash: u64) -> bool {
-        self.filter().is_none_or(|filter| filter.may_hold(hash))
-    }
-
-    #[inline]
-    pub(super) fn filter(&self) -> Option<Filter<'_>> {
-        self.filter.as_ref().and_then(|bytes| Filter::new(bytes).ok())
+        self.filter.as_ref().is_none_or(|filter| filter.may_hold(hash))
     }
 
     /// Hands the newest version of a key that is not newer than `stamp` to `f`. `hash` is the key's, for filters.
