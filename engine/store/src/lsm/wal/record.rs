@@ -12,7 +12,7 @@
 //! another number, and their checksums another seed.
 
 use crate::lsm::checksum::checksum;
-use crate::lsm::coding::{put_varint, take, take_u32, take_u64, take_varint};
+use crate::lsm::coding::{MAX_VARINT, put_varint, take, take_u32, take_u64, take_varint};
 use crate::lsm::record::{Kind, Sequence};
 
 /// Bytes before the payload.
@@ -48,6 +48,7 @@ pub(crate) struct Write<'a> {
 /// Appends a write to a payload.
 #[inline]
 pub(crate) fn put_write(payload: &mut Vec<u8>, write: &Write) {
+    payload.reserve(1 + 2 * MAX_VARINT + write.key.len() + write.value.len());
     payload.push(write.kind as u8);
     put_varint(payload, write.key.len() as u64);
     put_varint(payload, write.value.len() as u64);
@@ -60,14 +61,16 @@ pub(crate) fn put_record(out: &mut Vec<u8>, log: u64, record: &LogRecord) {
     let begin = out.len();
     debug_assert!(begin.is_multiple_of(ALIGN) && record.payload.len() <= MAX_PAYLOAD);
     let len = record.payload.len() as u32 | if record.after_sync { SYNCED } else { 0 };
-    out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(&len.to_le_bytes());
-    out.extend_from_slice(&log.to_le_bytes());
-    out.extend_from_slice(&record.sequence.to_le_bytes());
+    let mut header = [0; HEADER];
+    header[4..8].copy_from_slice(&len.to_le_bytes());
+    header[8..16].copy_from_slice(&log.to_le_bytes());
+    header[16..24].copy_from_slice(&record.sequence.to_le_bytes());
+    out.reserve(HEADER + record.payload.len() + ALIGN);
+    out.extend_from_slice(&header);
     out.extend_from_slice(record.payload);
     let sum = checksum(&out[begin + 4..], log);
     out[begin..begin + 4].copy_from_slice(&sum.to_le_bytes());
-    out.resize(out.len().next_multiple_of(ALIGN), 0);
+    out.extend_from_slice(&[0; ALIGN][..out.len().next_multiple_of(ALIGN) - out.len()]);
 }
 
 /// The record at the beginning of `bytes`, and how far the next one is. `None` where there is no whole one of this log.

@@ -16,7 +16,8 @@ const KEPT: usize = 1 << 20;
 const FIRST_STEP: u64 = 4 << 10;
 const LAST_STEP: u64 = if cfg!(test) { 2 * FIRST_STEP } else { 512 << 10 };
 
-/// Steps from here on are mapped.
+/// Steps from here on are mapped. A write that is as long needs no step: to mark pages as written one by one takes longer than to hand all of them to the system, which has them in
+/// large folios.
 const MAPPED_STEP: u64 = LAST_STEP / 8;
 
 const PAGE: u64 = 4 << 10;
@@ -100,11 +101,11 @@ impl LogWriter {
         done
     }
 
-    /// Fills the log up to a step behind what is to be written, or leaves that to a write that is longer than a step.
+    /// Fills the log up to a step behind what is to be written, or leaves that to a write that is long.
     #[cold]
     fn fill(&mut self, end: u64) -> io::Result<()> {
         let filled = self.filled.unwrap_or(0);
-        if end - self.written > LAST_STEP {
+        if end - self.written >= MAPPED_STEP {
             self.filled = Some(end);
             return Ok(());
         }
