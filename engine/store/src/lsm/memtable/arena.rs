@@ -10,16 +10,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// All begins at multiples of it.
 pub(super) const ALIGN: usize = 8;
 
+/// So many bytes become resident together, where pages are small.
+const STEP: usize = 256 << 10;
+
 pub(super) struct Arena {
     mapping: Mapping,
     used: AtomicUsize,
+    /// Up to here pages are resident, or become so by themselves.
+    resident: AtomicUsize,
 }
 
 impl Arena {
     /// Room for so many bytes. `None` where the system has no addresses for them.
     pub(super) fn new(capacity: usize) -> Option<Self> {
         // Offset 0 stands for "none".
-        Some(Self { mapping: Mapping::new(capacity)?, used: AtomicUsize::new(ALIGN) })
+        let mapping = Mapping::new(capacity)?;
+        let resident = if mapping.is_in_small_pages() { 0 } else { usize::MAX };
+        Some(Self { mapping, used: AtomicUsize::new(ALIGN), resident: AtomicUsize::new(resident) })
     }
 
     /// Bytes taken.
@@ -34,8 +41,18 @@ impl Arena {
         if end > self.mapping.len() {
             return None;
         }
+        if end > self.resident.load(Ordering::Relaxed) {
+            self.make_resident(end);
+        }
         self.used.store(end, Ordering::Relaxed);
         Some(at)
+    }
+
+    #[cold]
+    fn make_resident(&self, end: usize) {
+        let upto = end.next_multiple_of(STEP);
+        self.mapping.make_resident(self.resident.load(Ordering::Relaxed)..upto);
+        self.resident.store(upto, Ordering::Relaxed);
     }
 
     /// The address of an offset.
