@@ -36,6 +36,10 @@ mod checked {
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
             MutexGuard(self.0.lock().ok())
         }
+
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            self.0.try_lock().ok().map(|guard| MutexGuard(Some(guard)))
+        }
     }
 
     impl<T> Deref for MutexGuard<'_, T> {
