@@ -147,6 +147,7 @@ fn switches(pid: u32) -> Switches {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
 
     #[test]
     fn busy_leaves_out_idle_waiting_and_steal() {
@@ -168,16 +169,22 @@ mod tests {
 
     #[test]
     fn switches_of_every_thread_count() {
-        let before = switches(std::process::id());
+        // Other tests' threads end meanwhile, and take their counts with them: these two stay until all is read.
+        let (read, counted) = (Barrier::new(3), Barrier::new(3));
         std::thread::scope(|scope| {
-            let handle = scope.spawn(|| {
+            let sleeper = || {
                 for _ in 0..20 {
                     std::thread::sleep(std::time::Duration::from_millis(1));
                 }
-                switches(std::process::id())
-            });
-            let after = handle.join().unwrap();
-            assert!(after.voluntary >= before.voluntary + 20);
+                read.wait();
+                counted.wait();
+            };
+            scope.spawn(sleeper);
+            scope.spawn(sleeper);
+            read.wait();
+            let found = switches(std::process::id());
+            counted.wait();
+            assert!(found.voluntary >= 2 * 20, "{found:?}");
         });
     }
 }
