@@ -1,4 +1,4 @@
-//! Where does memory come from that is used piece by piece and goes as a whole? From one anonymous mapping, whose pages become resident when they are first written.
+//! Where does memory come from that is used piece by piece and goes as a whole? From one anonymous mapping, whose pages become resident when they are first written, or ahead of that by a range.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ops::Range;

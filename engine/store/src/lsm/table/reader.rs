@@ -1,6 +1,6 @@
 //! How is a version found in a table? The filter may say no; else the index names the one block, which is in the cache or is read, and that is searched as it is.
 
-use super::block::Block;
+use super::block::{Block, Damage};
 use super::cache::BlockCache;
 use super::filter::Filter;
 use super::footer::{FOOTER, Footer};
@@ -30,6 +30,27 @@ thread_local! {
 
 /// Spaces above it are given back after use.
 const KEPT: usize = 1 << 20;
+
+/// What a table has beside its blocks: filter or index.
+struct Part<'a> {
+    file: &'a dyn ReadFile,
+    path: &'a Path,
+    /// The table's.
+    number: u64,
+    at: u64,
+    len: u64,
+}
+
+impl Part<'_> {
+    /// What `parse` makes of its bytes.
+    fn read<T>(&self, parse: impl FnOnce(&[u8]) -> std::result::Result<T, Damage>) -> Result<T> {
+        let (mut framed, mut space) = (vec![0; self.len as usize], Vec::new());
+        read_exact_at(self.file, &mut framed, self.at)
+            .map_err(|error| Error::io(self.path, "open", &error))?;
+        let raw = frame::open(&framed, self.number, &mut space);
+        raw.and_then(parse).map_err(|reason| Error::corrupt(self.path, self.at, reason))
+    }
+}
 
 /// A table that is there to be read.
 pub(crate) struct Table {
@@ -63,21 +84,11 @@ impl Table {
         let mut bytes = [0; FOOTER];
         read_exact_at(&*file, &mut bytes, footer_at).map_err(failed)?;
         let footer = Footer::parse(&bytes, number, len).map_err(|reason| damaged(footer_at, reason))?;
-        let part = |at: u64, part_len: u64| -> Result<Vec<u8>> {
-            let (mut framed, mut space) = (vec![0; part_len as usize], Vec::new());
-            read_exact_at(&*file, &mut framed, at).map_err(failed)?;
-            let raw = frame::open(&framed, number, &mut space).map_err(|reason| damaged(at, reason))?;
-            Ok(raw.to_vec())
-        };
         let filter_at = footer.blocks_len;
-        let filter = (footer.filter_len > 0)
-            .then(|| {
-                Filter::new(&part(filter_at, footer.filter_len)?).map_err(|reason| damaged(filter_at, reason))
-            })
-            .transpose()?;
+        let part = Part { file: &*file, path, number, at: filter_at, len: footer.filter_len };
+        let filter = (footer.filter_len > 0).then(|| part.read(Filter::new)).transpose()?;
         let index_at = filter_at + footer.filter_len;
-        let index =
-            Index::new(&part(index_at, footer.index_len)?).map_err(|reason| damaged(index_at, reason))?;
+        let index = Part { at: index_at, len: footer.index_len, ..part }.read(Index::new)?;
         if index.blocks() == 0 || index.range(index.blocks() - 1).1 != footer.blocks_len {
             return Err(damaged(index_at, "the index does not cover the blocks"));
         }
