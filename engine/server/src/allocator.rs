@@ -130,7 +130,9 @@ pub(crate) fn check() -> Result<(), String> {
     let value = std::env::var_os(VARIABLE).unwrap_or_default();
     match parse(value.as_encoded_bytes()) {
         Some(_) => Ok(()),
-        None => Err(format!("{VARIABLE}: `{}` is neither system nor mimalloc", value.display())),
+        None => {
+            Err(format!("invalid value '{}' for {VARIABLE}: expected system or mimalloc", value.display()))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What can be typed after `plumbkv`? The command line, its help and its one-line refusals.
+//! The command line of `plumbkv`: arguments, help and one-line errors.
 
 use std::process::ExitCode;
 
@@ -12,17 +12,17 @@ use crate::{cli, tools};
 /// Exit code for a command line, environment or configuration file that cannot be used (`EX_USAGE` of sysexits.h).
 pub(crate) const EXIT_USAGE: u8 = 64;
 
-const EXIT_CODES: &str = "Exit codes: 0 stopped by SIGTERM or SIGINT; 64 a flag, variable or configuration file cannot be \
-     used; 1 anything else, such as a port that is taken \
-     or a directory that another server has.";
+const EXIT_CODES: &str = "Exit codes: 0 stopped by SIGTERM or SIGINT; 64 invalid flag, environment variable or \
+     configuration file; 1 any other error, such as a port in use or a locked data directory.";
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
     let serve = Command::new("serve")
-        .about("Serve the Redis protocol, from memory or from a directory")
+        .about("Run the server, in memory or on a durable store")
         .long_about(
-            "Serve the Redis protocol: from memory, or with --data from a directory, where keys survive the end of the server.\n\nEvery setting can be given as a flag, as an environment variable or in \
-             the TOML file of --config, under the same name; flags win over variables and variables over the file.",
+            "Run a server that speaks the Redis protocol (RESP2 and RESP3): in memory, or with --data on a durable store \
+             in a directory.\n\nEvery setting is a flag, an environment variable and a key of the TOML file given by \
+             --config, under the same name. Flags override variables, and variables override the file.",
         )
         .after_help(EXIT_CODES)
         .arg(
@@ -31,7 +31,7 @@ pub(crate) fn command() -> Command {
                 .value_name("PATH")
                 .value_hint(ValueHint::FilePath)
                 .value_parser(value_parser!(std::path::PathBuf))
-                .help("TOML file with settings [env: PLUMBKV_CONFIG]"),
+                .help("TOML file of settings [env: PLUMBKV_CONFIG]"),
         )
         .args(SETTINGS.iter().map(|setting| {
             Arg::new(setting.name)
@@ -41,9 +41,9 @@ pub(crate) fn command() -> Command {
                 .help(format!("{} [env: {}]", setting.help, variable(setting.name)))
         }));
     let client =
-        cli::Args::augment_args(Command::new("cli").about("Talk to a server: one command, or a prompt"));
+        cli::Args::augment_args(Command::new("cli").about("Send a command to a server, or open a prompt"));
     let completions = Command::new("completions")
-        .about("Print a completion script for a shell")
+        .about("Print a shell completion script")
         .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(Shell)));
     let command = Command::new("plumbkv")
         .version(env!("CARGO_PKG_VERSION"))
@@ -51,7 +51,7 @@ pub(crate) fn command() -> Command {
         .arg_required_else_help(true)
         .subcommands([serve, client]);
     tools::add_to(command).subcommand(completions).about(
-        "PlumbKV: a Redis-protocol server, from memory under a hard cap or from a directory; its client; and tools for that directory",
+        "PlumbKV: a Redis-protocol server with a hard memory cap or a durable store, its client, and tools for the store",
     )
 }
 

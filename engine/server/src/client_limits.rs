@@ -114,8 +114,8 @@ impl Limit {
             _ => {
                 let Spec { low, high, .. } = spec;
                 let unit = if spec.is_bytes { "a size in bytes" } else { "a whole number" };
-                let none = if spec.may_be_none { ", nor 0 for no limit" } else { "" };
-                Err(format!("`{text}` is not {unit} between {low} and {high}{none}"))
+                let none = if spec.may_be_none { ", or 0 for no limit" } else { "" };
+                Err(format!("expected {unit} from {low} to {high}{none}"))
             }
         }
     }
@@ -194,11 +194,7 @@ mod tests {
             let below = (low - 1).to_string();
             assert_eq!(
                 limit.parse(&below),
-                if low == 1 && may_be_none {
-                    Ok(NONE)
-                } else {
-                    limit.parse("x").map_err(|text| text.replace("`x`", &format!("`{below}`")))
-                }
+                if low == 1 && may_be_none { Ok(NONE) } else { limit.parse("x") }
             );
             assert_eq!(limit.parse("0").is_ok(), may_be_none, "{}", limit.name());
         }
@@ -208,11 +204,11 @@ mod tests {
     fn a_refusal_says_what_would_be_right() {
         assert_eq!(
             Limit::Output.parse("1kb").unwrap_err(),
-            "`1kb` is not a size in bytes between 1048576 and 9223372036854775807, nor 0 for no limit"
+            "expected a size in bytes from 1048576 to 9223372036854775807, or 0 for no limit"
         );
         assert_eq!(
             Limit::Arguments.parse("1mb").unwrap_err(),
-            "`1mb` is not a whole number between 64 and 2147483647"
+            "expected a whole number from 64 to 2147483647"
         );
     }
 

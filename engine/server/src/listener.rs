@@ -47,8 +47,7 @@ pub(crate) struct ListenError {
 /// Reads `127.0.0.1:6379`, `[::1]:6379`, `localhost:6379`, `*:6379` or `:6379`. Only numbers and `localhost` are names
 /// here: a resolver would need the C library's plug-ins, which a static binary does not have.
 pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    let bad =
-        || format!("`{text}` is not an address; write HOST:PORT with a numeric host, such as 127.0.0.1:6379");
+    let bad = || "expected HOST:PORT with a numeric host, such as 127.0.0.1:6379".to_owned();
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
@@ -141,7 +140,7 @@ impl Listener {
 fn remove_stale(path: &Path) -> io::Result<()> {
     let Ok(file) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !file.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file that is no socket is there"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the path exists and is not a socket"));
     }
     match UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
@@ -242,7 +241,7 @@ mod tests {
         drop(listener);
         assert!(!path.exists());
         std::fs::write(&path, "precious").unwrap();
-        assert!(Listener::unix(&path).err().unwrap().to_string().contains("no socket is there"));
+        assert!(Listener::unix(&path).err().unwrap().to_string().contains("not a socket"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
         let missing = directory.path().join("no/such.sock");
         assert!(

@@ -80,7 +80,7 @@ impl FromStr for Level {
         NAMES
             .iter()
             .find_map(|(name, level)| name.eq_ignore_ascii_case(text).then_some(*level))
-            .ok_or_else(|| format!("`{text}` is not a log level; choose error, warning, info or debug"))
+            .ok_or_else(|| "expected error, warning, info or debug".to_owned())
     }
 }
 
@@ -91,7 +91,7 @@ impl FromStr for Format {
         match text {
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
-            _ => Err(format!("`{text}` is not a log format; choose text or json")),
+            _ => Err("expected text or json".to_owned()),
         }
     }
 }

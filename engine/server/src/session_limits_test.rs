@@ -272,7 +272,7 @@ fn limits_are_seen_and_set_under_their_names() {
         "config get client-output-buffer-limit -> *2|$26|client-output-buffer-limit|$21|normal 1073741824 0 0|
          config set client-output-buffer-limit 'normal 2mb 0 0 slave 256mb 64mb 60' -> +OK|
          config get client-output-buffer-limit -> *2|$26|client-output-buffer-limit|$18|normal 2097152 0 0|
-         config set max-arguments 63 -> -ERR CONFIG SET failed (possibly related to argument 'max-arguments') - `63` is not a whole number between 64 and 2147483647|
+         config set max-arguments 63 -> -ERR CONFIG SET failed (possibly related to argument 'max-arguments') - expected a whole number from 64 to 2147483647|
          config set client-output-buffer-limit 'normal 2mb 1mb 60' -> -ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - there is no soft limit: write `normal BYTES 0 0`|
          config set client-output-buffer-limit 'pubsub 2mb 0 0' -> -ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - write BYTES or `normal BYTES 0 0`|",
     );

@@ -43,7 +43,7 @@ impl Storage {
 /// A path that is one.
 pub(crate) fn directory(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() {
-        return Err("an empty path; name a directory".to_owned());
+        return Err("expected the path of a directory".to_owned());
     }
     Ok(PathBuf::from(text))
 }
@@ -57,7 +57,7 @@ pub(crate) fn sync_mode(text: &str) -> Result<SyncMode, String> {
     }
     let interval = duration(text).filter(|interval| !interval.is_zero() && *interval <= LONGEST_INTERVAL);
     interval.map(SyncMode::Interval).ok_or_else(|| {
-        format!("`{text}` is neither always, never nor an interval from 1ms to 60m, such as 1s or 200ms")
+        "expected always, never or an interval from 1ms to 60m, such as 1s or 200ms".to_owned()
     })
 }
 
@@ -77,9 +77,7 @@ const PROFILES: [(&str, Profile); 3] =
 /// A profile by its name.
 pub(crate) fn profile(text: &str) -> Result<Profile, String> {
     let found = PROFILES.iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, profile)| *profile)
-        .ok_or_else(|| format!("`{text}` is not a profile; choose default, low-memory or throughput"))
+    found.map(|(_, profile)| *profile).ok_or_else(|| "expected default, low-memory or throughput".to_owned())
 }
 
 /// The name of a profile.
@@ -93,14 +91,14 @@ const COMPRESSIONS: [(&str, Compression); 2] = [("lz4", Compression::Lz4), ("non
 pub(crate) fn compression(text: &str) -> Result<Compression, String> {
     let found = COMPRESSIONS.iter().find(|(name, _)| *name == text).map(|(_, compression)| *compression);
     let names: Vec<&str> = COMPRESSIONS.iter().map(|(name, _)| *name).collect();
-    found.ok_or_else(|| format!("`{text}` is no compression; choose {}", names.join(" or ")))
+    found.ok_or_else(|| format!("expected {}", names.join(" or ")))
 }
 
 /// A size that is enough.
 pub(crate) fn budget(text: &str) -> Result<u64, String> {
     parse_bytes(text)
         .filter(|bytes| *bytes >= 1 << 20)
-        .ok_or_else(|| format!("`{text}` is not a size of 1 MiB at least; write 64mib or 1gb, for instance"))
+        .ok_or_else(|| "expected a size of at least 1 MiB, such as 64mib or 1gb".to_owned())
 }
 
 fn duration(text: &str) -> Option<Duration> {
@@ -151,7 +149,7 @@ mod tests {
         for (name, known) in COMPRESSIONS {
             assert_eq!(compression(name), Ok(known));
         }
-        assert_eq!(compression("zip"), Err("`zip` is no compression; choose lz4 or none".to_owned()));
+        assert_eq!(compression("zip"), Err("expected lz4 or none".to_owned()));
     }
 
     #[test]

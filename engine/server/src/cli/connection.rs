@@ -61,7 +61,7 @@ impl Connection {
                 Address::Unix(_) => "--socket",
             };
             anyhow!(
-                "cannot connect to {address}: {}; start a server with `plumbkv serve`, or name another with {hint}",
+                "cannot connect to {address}: {}; start one with `plumbkv serve`, or choose another server with {hint}",
                 reason(&error)
             )
         })?;
@@ -139,14 +139,14 @@ impl Connection {
         let outcome = self.stream.read(&mut self.received[have..]);
         self.received.truncate(have + outcome.as_ref().copied().unwrap_or(0));
         match outcome {
-            Ok(0) => bail!("{} closed the connection before its reply was whole", self.address),
+            Ok(0) => bail!("{} closed the connection before its reply was complete", self.address),
             Ok(_) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(()),
             Err(error)
                 if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) =>
             {
                 bail!(
-                    "{} gave no reply for {} s; wait longer with --timeout",
+                    "no reply from {} within {} s; raise --timeout to wait longer",
                     self.address,
                     self.timeout.as_secs()
                 )

@@ -20,15 +20,15 @@ Type a command and its arguments; quote what holds spaces.
   incr visits                     count                   ->  (integer) 1
   mget greeting visits            many at once
   del greeting                    remove it               ->  (integer) 1
-  scan 0 match vis* count 100     walk the keys a piece at a time (repeat with the number it returns)
-  info memory                     how much memory is used, and of how much
+  scan 0 match vis* count 100     walk the keys a piece at a time (repeat with the cursor it returns)
+  info memory                     memory used, and the cap
 
   help COMMAND    what one command does, as the server describes it
   clear           empty the screen
   quit, Ctrl-D    leave
 
 Inside \"...\": \\n \\r \\t \\a \\b \\\\ \\\" and \\xHH for any byte. Inside '...': only \\'.
-(nil) is no value, (integer) a number, \"...\" bytes, (error) a refusal with its reason.
+(nil) means no value, (integer) a number, \"...\" a string of bytes, (error) an error reply.
 ";
 
 /// Runs the prompt until it is left.

@@ -20,46 +20,46 @@ use plumbkv_resp::{Limits, Parsed, ProtocolError, Reply, RequestParser};
 use connection::{Address, Connection, Greeting};
 use format::Style;
 
-/// Talk to a PlumbKV or Redis server: one command, or a prompt.
+/// Send a command to a PlumbKV or Redis server, or open a prompt.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  plumbkv cli ping                       health check: exit code 0 and PONG
+  plumbkv cli ping                       health check: prints PONG, exit code 0
   plumbkv cli set greeting 'hello' EX 60
   plumbkv cli get greeting
   plumbkv cli                            a prompt; `help` explains, Ctrl-D leaves
   printf 'set a 1\\nincr a\\n' | plumbkv cli    commands from a pipe, one per line
 
-The prompt's history is kept in $XDG_STATE_HOME/plumbkv/cli_history (~/.local/state when unset);
-lines that hold a password are not kept. NO_COLOR turns colours off.
+The history of the prompt is stored in $XDG_STATE_HOME/plumbkv/cli_history (~/.local/state if \
+unset), without lines that contain a password. NO_COLOR disables colours.
 
-Exit codes: 0 fine, 1 error reply or no connection, 64 usage.")]
+Exit codes: 0 success, 1 error reply or no connection, 64 usage error.")]
 pub(crate) struct Args {
-    /// Server to connect to: a name or an address.
+    /// Host name or address of the server.
     #[arg(short = 'H', long, default_value = "127.0.0.1")]
     host: String,
-    /// Port to connect to.
+    /// Port of the server.
     #[arg(short, long, default_value_t = 6379)]
     port: u16,
-    /// Unix socket to connect to, instead of a host and port.
+    /// Unix socket of the server, instead of host and port.
     #[arg(short, long, value_name = "PATH", conflicts_with_all = ["host", "port"])]
     socket: Option<PathBuf>,
-    /// Password. Better given by the environment: a command line can be read by every user of the machine.
+    /// Password. Command lines are visible to other users, so prefer the environment variable.
     #[arg(long, env = "PLUMBKV_PASSWORD", hide_env_values = true)]
     password: Option<String>,
     /// Speak RESP3 (maps, doubles, booleans) instead of RESP2.
     #[arg(long)]
     resp3: bool,
-    /// Longest wait, in seconds, for a connection and for each next part of a reply.
+    /// Timeout for connecting and for each read of a reply.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Write replies as bare bytes, as when the output is not a terminal.
+    /// Print replies as raw bytes (the default if the output is not a terminal).
     #[arg(long, overrides_with = "no_raw")]
     raw: bool,
-    /// Write replies with types and quotes, as when the output is a terminal.
+    /// Print replies with types and quotes (the default on a terminal).
     #[arg(long, overrides_with = "raw")]
     no_raw: bool,
-    /// Command and its arguments; without one, commands are read from the prompt or the pipe.
+    /// Command and its arguments; without one, commands are read from a prompt or from standard input.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND ARG")]
     command: Vec<OsString>,
 }
@@ -148,7 +148,7 @@ fn split(line: &[u8]) -> anyhow::Result<Vec<Vec<u8>>> {
         Parsed::Complete { value, .. } => Ok(value.iter().map(<[u8]>::to_vec).collect()),
         Parsed::Invalid(ProtocolError::UnbalancedQuotes) => {
             anyhow::bail!(
-                "unbalanced quotes; close each quote at the end of its word, and write \\\" for one inside"
+                "unbalanced quotes: a closing quote must end its argument; write \\\" for a quote inside one"
             )
         }
         Parsed::Invalid(error) => Err(error.into()),

@@ -55,7 +55,7 @@ fn http_is_an_address_or_off() {
     let given = from(&[("http", "localhost:0")], &[], None).unwrap().http;
     assert_eq!(given, Http::At("127.0.0.1:0".parse().unwrap()));
     let wrong = from(&[], &[("PLUMBKV_HTTP", "on")], None).unwrap_err();
-    assert!(wrong.starts_with("PLUMBKV_HTTP: `on` is not an address"), "{wrong}");
+    assert!(wrong.starts_with("invalid value 'on' for PLUMBKV_HTTP: expected HOST:PORT"), "{wrong}");
     assert_eq!(from(&[("log-format", "json")], &[], None).unwrap().log_format, Format::Json);
 }
 
@@ -70,19 +70,19 @@ fn a_refusal_names_its_source_and_what_would_be_right() {
     for (result, expected) in [
         (
             from(&[("memory-limit", "lots")], &[], None),
-            "--memory-limit: `lots` is not a size; write bytes or a unit, such as 2mib, 64mb or 1gb",
+            "invalid value 'lots' for --memory-limit: expected a number of bytes or a size such as 2mib, 64mb or 1gb",
         ),
         (
             from(&[], &[("PLUMBKV_PROTECTED_MODE", "maybe")], None),
-            "PLUMBKV_PROTECTED_MODE: `maybe` is neither yes nor no",
+            "invalid value 'maybe' for PLUMBKV_PROTECTED_MODE: expected yes or no",
         ),
         (
             from(&[], &[], Some("maxclients = 0")),
-            "`maxclients` in plumbkv.toml: `0` is not a whole number between 1 and 4294967295",
+            "invalid value '0' for `maxclients` in plumbkv.toml: expected a whole number from 1 to 4294967295",
         ),
         (
             from(&[], &[], Some("memry-limit = 1")),
-            "plumbkv.toml: there is no setting `memry-limit`; did you mean `memory-limit`?",
+            "plumbkv.toml: unknown setting 'memry-limit'; did you mean 'memory-limit'?",
         ),
         (from(&[], &[], Some("maxclients = [1]")), "`maxclients` in plumbkv.toml: expected COUNT"),
         (from(&[], &[], Some("listen = 1.5")), "`listen` in plumbkv.toml: expected HOST:PORT"),
@@ -92,7 +92,11 @@ fn a_refusal_names_its_source_and_what_would_be_right() {
     let broken = from(&[], &[], Some("timeout = 1\nlisten = ")).unwrap_err();
     assert!(broken.starts_with("plumbkv.toml, line 2: ") && !broken.contains('\n'), "{broken}");
     let best = from(&[("maxmemory-policy", "allkeys-best")], &[], None).unwrap_err();
-    assert!(best.starts_with("--maxmemory-policy: ") && !best.contains('\n'), "{best}");
+    assert!(
+        best.starts_with("invalid value 'allkeys-best' for --maxmemory-policy: expected one of ")
+            && !best.contains('\n'),
+        "{best}"
+    );
     let missing = load(|_| Vec::new(), |_| None, Some(Path::new("/no/such.toml"))).unwrap_err().to_string();
     assert_eq!(missing, "cannot read the configuration file /no/such.toml: no such file or directory");
 }
@@ -127,6 +131,6 @@ fn every_limit_is_read_from_every_source_and_refused_beyond_its_bounds() {
             assert_eq!(config.unwrap().limits.get(limit), value, "{name}");
         }
         let refusal = from(&[(name, "-1")], &[], None).unwrap_err();
-        assert!(refusal.starts_with(&format!("--{name}: `-1` is not a ")), "{refusal}");
+        assert!(refusal.starts_with(&format!("invalid value '-1' for --{name}: expected a ")), "{refusal}");
     }
 }

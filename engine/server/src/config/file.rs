@@ -26,7 +26,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<(&'static str, Vec<String>)>, Conf
         };
         let origin = Origin::File(path.to_owned(), setting.name);
         let values = values
-            .ok_or_else(|| ConfigError::Value { origin, reason: format!("expected {}", setting.value) })?;
+            .ok_or_else(|| ConfigError::Setting { origin, reason: format!("expected {}", setting.value) })?;
         found.push((setting.name, values));
     }
     Ok(found)

@@ -38,32 +38,32 @@ macro_rules! settings {
 }
 
 settings! {
-    "listen" "HOST:PORT" true "TCP address to serve RESP on; port 0 takes a free one. May be given several times [default: 127.0.0.1:6379]";
-    "unix-socket" "PATH" false "Unix socket to serve RESP on, besides the TCP addresses";
-    "data" "DIR" false "Directory to keep keys in: what is acknowledged survives the end of the server. One server at a time has it [default: none, keys are in memory alone]";
-    "sync" "always|never|DURATION" false "With --data, when writes are synced to the disk: before the reply, when the system gets round to it, or every 1s, 200ms, 1m [default: 1s]";
-    "profile" "PROFILE" false "With --data, what the store is made for: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB) [default: default]";
-    "memory-budget" "BYTES" false "With --data, memory for the store's own tables and cache, 1 MiB at least; a value may take a quarter of it [default: as the profile says]";
-    "compression" "lz4|none" false "With --data, how blocks of tables are made smaller; those that are there already stay as they are until they are merged [default: lz4]";
-    "memory-limit" "BYTES" false "Hard cap on keys, values, tables and clients' buffers: 2097152, 2mib, 64mb, 1gb; 0 for none. With --data on clients' buffers alone, beside --memory-budget [default: 80 % of the cgroup's limit or of memory; with --data less the store's budget]";
-    "maxmemory-policy" "POLICY" false "What goes when the cap is reached: allkeys-lru, -lfu, -s3fifo or -random, volatile-lru, -lfu, -random or -ttl, or noeviction; with --data nothing goes [default: allkeys-lru]";
-    "maxmemory-samples" "COUNT" false "Keys an eviction chooses among, 1 to 64: more is nearer to true LRU and slower [default: 5]";
-    "password" "PASSWORD" false "Password clients must give by AUTH; other users see flags, so prefer PLUMBKV_PASSWORD or the file";
-    "protected-mode" "yes|no" false "Without a password, refuse clients from beyond this host [default: yes]";
-    "maxclients" "COUNT" false "Connections served at once [default: 10000]";
-    "timeout" "SECONDS" false "Close connections that are idle for so long; 0 never does [default: 0]";
-    "client-query-buffer-limit" "BYTES" false "Longest request, all its words together [default: 1gb]";
-    "proto-max-bulk-len" "BYTES" false "Longest word of a request, and longest value [default: 512mb]";
-    "max-arguments" "COUNT" false "Most words of a request [default: 1048576]";
-    "client-output-buffer-limit" "BYTES" false "Longest reply; a client that asks for a longer one is closed. 0 for no limit [default: 1gb]";
-    "pattern-cost-limit" "COUNT" false "Steps that the patterns of one command may take beyond plain matching [default: 10000000]";
-    "auth-timeout" "SECONDS" false "Close connections that have not given the password within so long; 0 never does [default: 60]";
-    "io" "auto|epoll|uring" false "How bytes are moved: io_uring needs Linux 6.1 and no seccomp profile that forbids it; auto takes it where it can be had [default: auto]";
-    "io-threads" "COUNT|auto" false "Threads that serve connections, 1 to 64 [default: auto, half of the CPUs that this process may use, 8 at most]";
-    "busy-poll" "MICROSECONDS" false "How long a thread without work asks for some before it sleeps: less waiting for one connection, at the price of a CPU [default: 0]";
-    "http" "HOST:PORT|off" false "HTTP address of /metrics, /healthz and /readyz; port 0 takes a free one [default: 127.0.0.1:8379, or none where that is taken]";
-    "log-level" "LEVEL" false "error, warning, info or debug [default: info]";
-    "log-format" "text|json" false "Log lines for people, or a JSON object each [default: text]";
+    "listen" "HOST:PORT" true "TCP address to listen on; port 0 picks a free port. May be repeated [default: 127.0.0.1:6379]";
+    "unix-socket" "PATH" false "Unix socket to listen on, in addition to the TCP addresses";
+    "data" "DIR" false "Directory of a durable store: acknowledged writes survive a crash of the server. Locked while the server runs [default: none, keys are kept in memory only]";
+    "sync" "always|never|DURATION" false "With --data, when the log is synced to disk: always (before each reply), never (left to the operating system), or at an interval such as 1s, 200ms or 1m [default: 1s]";
+    "profile" "PROFILE" false "With --data, presets for the store: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB) [default: default]";
+    "memory-budget" "BYTES" false "With --data, memory for memtables and block cache, at least 1 MiB; a value may be at most a quarter of it [default: from the profile]";
+    "compression" "lz4|none" false "With --data, compression of table blocks; existing tables keep theirs until compaction rewrites them [default: lz4]";
+    "memory-limit" "BYTES" false "Hard cap on the memory of keys, values, hash tables and client buffers: 2097152, 2mib, 64mb, 1gb; 0 for no cap. With --data it covers client buffers only; the store has --memory-budget [default: 80 % of the cgroup's limit or of memory, minus the store's budget]";
+    "maxmemory-policy" "POLICY" false "Eviction policy at the cap: allkeys-lru, -lfu, -s3fifo or -random, volatile-lru, -lfu, -random or -ttl, or noeviction; with --data nothing is evicted [default: allkeys-lru]";
+    "maxmemory-samples" "COUNT" false "Keys sampled per eviction, 1 to 64: more is closer to exact LRU, and slower [default: 5]";
+    "password" "PASSWORD" false "Password that clients must send with AUTH. Command lines are visible to other users, so prefer PLUMBKV_PASSWORD or the file";
+    "protected-mode" "yes|no" false "Without a password, refuse clients from other hosts [default: yes]";
+    "maxclients" "COUNT" false "Maximum number of client connections [default: 10000]";
+    "timeout" "SECONDS" false "Close connections idle for this long; 0 for never [default: 0]";
+    "client-query-buffer-limit" "BYTES" false "Maximum size of a request, all its arguments together [default: 1gb]";
+    "proto-max-bulk-len" "BYTES" false "Maximum size of one argument, and so of a value [default: 512mb]";
+    "max-arguments" "COUNT" false "Maximum number of arguments of a request [default: 1048576]";
+    "client-output-buffer-limit" "BYTES" false "Maximum size of a reply; a client that requests a larger one is disconnected. 0 for no limit [default: 1gb]";
+    "pattern-cost-limit" "COUNT" false "Maximum number of backtracking steps for the glob patterns of one command [default: 10000000]";
+    "auth-timeout" "SECONDS" false "Close connections that have not authenticated within this time; 0 for never [default: 60]";
+    "io" "auto|epoll|uring" false "I/O back end: io_uring needs Linux 6.1 and a seccomp profile that allows it; auto uses it where available, otherwise epoll [default: auto]";
+    "io-threads" "COUNT|auto" false "I/O threads, 1 to 64 [default: auto, half of the CPUs available to the process, at most 8]";
+    "busy-poll" "MICROSECONDS" false "How long an idle I/O thread polls before it sleeps: lower latency for one connection, at the cost of a CPU [default: 0]";
+    "http" "HOST:PORT|off" false "HTTP address of /metrics, /healthz and /readyz; port 0 picks a free port [default: 127.0.0.1:8379, or none if that port is taken]";
+    "log-level" "LEVEL" false "Least severe level to log: error, warning, info or debug [default: info]";
+    "log-format" "text|json" false "Format of log lines: text, or one JSON object per line [default: text]";
 }
 
 /// Settings after all three sources are read and checked.
@@ -95,13 +95,15 @@ pub(crate) struct Config {
 /// A setting that cannot be used, in one line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
+    #[error("invalid value '{value}' for {origin}: {reason}")]
+    Value { value: String, origin: Origin, reason: String },
     #[error("{origin}: {reason}")]
-    Value { origin: Origin, reason: String },
+    Setting { origin: Origin, reason: String },
     #[error("cannot read the configuration file {}: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
     #[error("{}, line {line}: {reason}", path.display())]
     Malformed { path: PathBuf, line: usize, reason: String },
-    #[error("{}: there is no setting `{key}`; did you mean `{nearest}`?", path.display())]
+    #[error("{}: unknown setting '{key}'; did you mean '{nearest}'?", path.display())]
     UnknownKey { path: PathBuf, key: String, nearest: &'static str },
 }
 
@@ -178,7 +180,11 @@ impl Layers {
         match self.0.get(name) {
             Some((values, origin)) => {
                 let value = values.last().map_or("", String::as_str);
-                read(value).map_err(|reason| ConfigError::Value { origin: origin.clone(), reason })
+                read(value).map_err(|reason| ConfigError::Value {
+                    value: value.to_owned(),
+                    origin: origin.clone(),
+                    reason,
+                })
             }
             None => Ok(default),
         }
@@ -200,9 +206,9 @@ impl Layers {
                 ["sync", "profile", "compression", "memory-budget"].iter().find_map(|name| self.0.get(name));
             return match idle {
                 None => Ok(None),
-                Some((_, origin)) => Err(ConfigError::Value {
+                Some((_, origin)) => Err(ConfigError::Setting {
                     origin: origin.clone(),
-                    reason: "is of use only with --data DIR: without it keys are in memory alone".to_owned(),
+                    reason: "needs --data DIR: without it keys are kept in memory only".to_owned(),
                 }),
             };
         };
@@ -219,9 +225,14 @@ impl Layers {
         let listen = match self.0.get("listen") {
             Some((values, origin)) => values
                 .iter()
-                .map(|value| parse_address(value))
-                .collect::<Result<_, _>>()
-                .map_err(|reason| ConfigError::Value { origin: origin.clone(), reason })?,
+                .map(|value| {
+                    parse_address(value).map_err(|reason| ConfigError::Value {
+                        value: value.clone(),
+                        origin: origin.clone(),
+                        reason,
+                    })
+                })
+                .collect::<Result<_, _>>()?,
             None => vec![SocketAddr::from(([127, 0, 0, 1], 6379))],
         };
         let text = |value: &str| Ok(Some(value.to_owned()));
@@ -231,7 +242,8 @@ impl Layers {
             storage: self.storage()?,
             memory_limit: self.one("memory-limit", None, memory_limit)?,
             policy: self.one("maxmemory-policy", Policy::AllkeysLru, |value| {
-                value.parse().map_err(|error| format!("{error}"))
+                let known = || Policy::ALL.map(Policy::name).join(", ");
+                value.parse().map_err(|_| format!("expected one of {}", known()))
             })?,
             samples: self.one("maxmemory-samples", 5, |value| whole(value, 1, 64))? as u32,
             password: self.one("password", None, text)?.filter(|password| !password.is_empty()),
@@ -253,8 +265,7 @@ impl Layers {
 }
 
 fn memory_limit(text: &str) -> Result<Option<u64>, String> {
-    let bytes = parse_bytes(text)
-        .ok_or_else(|| format!("`{text}` is not a size; write bytes or a unit, such as 2mib, 64mb or 1gb"))?;
+    let bytes = parse_bytes(text).ok_or("expected a number of bytes or a size such as 2mib, 64mb or 1gb")?;
     Ok(Some(if bytes == 0 { u64::MAX } else { bytes }))
 }
 
@@ -273,13 +284,13 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "yes" | "true" => Ok(true),
         "no" | "false" => Ok(false),
-        _ => Err(format!("`{text}` is neither yes nor no")),
+        _ => Err("expected yes or no".to_owned()),
     }
 }
 
 fn whole(text: &str, low: u64, high: u64) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| (low..=high).contains(number));
-    number.ok_or_else(|| format!("`{text}` is not a whole number between {low} and {high}"))
+    number.ok_or_else(|| format!("expected a whole number from {low} to {high}"))
 }
 
 #[cfg(test)]

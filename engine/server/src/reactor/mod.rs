@@ -63,7 +63,7 @@ impl std::str::FromStr for Io {
             "auto" => Ok(Self::Auto),
             "epoll" => Ok(Self::Epoll),
             "uring" | "io_uring" => Ok(Self::Uring),
-            _ => Err(format!("`{text}` is no way to do input and output; write auto, epoll or uring")),
+            _ => Err("expected auto, epoll or uring".to_owned()),
         }
     }
 }

@@ -10,17 +10,17 @@ use super::output::{ReportArgs, write_figures};
 use super::progress::Progress;
 use super::store::{Store, damage};
 
-/// Read all of a store and say whether it is whole.
+/// Verify the checksums and key order of a whole store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The store is opened as a server opens it, so its log is read too, and what it holds becomes a table. \
-Then every block of every table is read: checksums, the order of the keys, their number.
+Opens the store as the server does, which replays its log, then reads every block of every table and verifies \
+checksums, key order and the number of keys.
 
 Examples:
   plumbkv check --data /var/lib/plumbkv
   plumbkv check --data /var/lib/plumbkv --format json | jq .is_whole
 
-Exit codes: 0 whole; 1 damaged, or not to be opened; 64 usage.")]
+Exit codes: 0 intact, 1 corrupt or cannot be opened, 64 usage error.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,

@@ -11,18 +11,18 @@ use super::output::{ReportArgs, write_figures};
 use super::progress::Progress;
 use super::store::{Store, WriteArgs};
 
-/// Merge all tables into one level, without what was overwritten, deleted or is over.
+/// Run a major compaction: merge all tables, dropping overwritten, deleted and expired entries.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What was overwritten, deleted or is over leaves the disk when its tables are merged. A server merges by itself as \
-it writes: this is for a store that is to be copied, or not to be written for long. It reads and writes about as much as \
-there is, and needs room on the disk for what lies above the lowest level and for a table or two. Interrupted, it has done \
-what it had done.
+Overwritten, deleted and expired entries free their disk space when compaction rewrites their tables. A server \
+compacts in the background as it writes; use this before copying a store, or for one that will not be written for long. \
+It reads and writes about as many bytes as the store has, and needs free space for the upper levels and a table or two. \
+It can be interrupted: finished steps are kept.
 
 Example:
   plumbkv compact --data /var/lib/plumbkv
 
-Exit codes: 0 fine, 1 error, 64 usage.")]
+Exit codes: 0 success, 1 error, 64 usage error.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Encoding {
-    /// As they are.
+    /// Bytes unchanged.
     #[default]
     Text,
-    /// Two hexadecimal digits a byte.
+    /// Two hexadecimal digits per byte.
     Hex,
-    /// Base64 with `+`, `/` and padding.
+    /// Standard base64 with padding.
     Base64,
 }
 
@@ -25,8 +25,8 @@ impl Encoding {
     pub(super) fn decode(self, text: &[u8]) -> anyhow::Result<Vec<u8>> {
         match self {
             Self::Text => Ok(text.to_vec()),
-            Self::Hex => from_hex(text).context("these are not pairs of hexadecimal digits"),
-            Self::Base64 => STANDARD.decode(text).context("this is not base64"),
+            Self::Hex => from_hex(text).context("invalid hexadecimal: expected two digits per byte"),
+            Self::Base64 => STANDARD.decode(text).context("invalid base64"),
         }
     }
 

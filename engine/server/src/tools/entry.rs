@@ -19,46 +19,46 @@ Examples:
   plumbkv get --data /var/lib/plumbkv greeting
   plumbkv get --data /var/lib/plumbkv --encoding hex 00ff | xxd -r -p > value
 
-Exit codes: 0 fine; 1 no such key, or an error; 64 usage.")]
+Exit codes: 0 success, 1 no such key or an error, 64 usage error.")]
 pub(super) struct GetArgs {
     #[command(flatten)]
     store: Store,
-    /// How the key is given and the value printed; text is printed as it is, whatever bytes it has.
+    /// Encoding of the key and of the printed value; text prints the bytes unchanged.
     #[arg(long, value_enum, default_value_t)]
     encoding: Encoding,
-    /// The value alone, or a JSON object with its key and its end.
+    /// Output format: the value only, or a JSON object with key and expiry time.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// The key.
     key: OsString,
 }
 
-/// Give a key a value.
+/// Set the value of a key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The value is on the disk when the command ends well.
+The value is synced to disk before the command exits with 0.
 
 Examples:
   plumbkv set --data /var/lib/plumbkv greeting hello
   plumbkv set --data /var/lib/plumbkv session 1f3a --expires-in 3600
   plumbkv set --data /var/lib/plumbkv picture < picture.png
 
-Exit codes: 0 fine, 1 error, 64 usage.")]
+Exit codes: 0 success, 1 error, 64 usage error.")]
 pub(super) struct SetArgs {
     #[command(flatten)]
     store: Store,
-    /// How key and value are given.
+    /// Encoding of key and value.
     #[arg(long, value_enum, default_value_t)]
     encoding: Encoding,
-    /// End of the key, so many seconds from now.
+    /// Expiry time of the key, in seconds from now.
     #[arg(long, value_name = "SECONDS")]
     expires_in: Option<u64>,
-    /// Make the store where there is none.
+    /// Create the store if it does not exist.
     #[arg(long)]
     create: bool,
     /// The key.
     key: OsString,
-    /// The value; without one, all of standard input as it is.
+    /// The value; without one, it is read from standard input.
     #[arg(allow_hyphen_values = true)]
     value: Option<OsString>,
 }
@@ -68,7 +68,7 @@ pub(super) fn get(args: &GetArgs) -> anyhow::Result<ExitCode> {
     let database = args.store.open()?;
     let Some(value) = database.get(&key)? else {
         database.close().context("cannot close the store")?;
-        anyhow::bail!("there is no key `{}`", args.encoding.show(&key));
+        anyhow::bail!("no such key: {}", args.encoding.show(&key));
     };
     let expires_at_ms = match database.expiry(&key)? {
         Lifetime::Until(unix_ms) => Some(unix_ms),

@@ -10,24 +10,24 @@ use super::output::{LineArgs, write_entry};
 use super::progress::Progress;
 use super::store::Store;
 
-/// Write all entries to standard output, as lines of JSON.
+/// Print all entries as lines of JSON.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}: expires_at_ms in milliseconds since the Unix epoch, or null. \
-Where key or value is no UTF-8 text, both are in base64, and the line has \"encoding\":\"base64\". `plumbkv import` reads \
-the same lines.
+Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}; expires_at_ms is in milliseconds since the Unix epoch, or null. \
+If the key or the value is not UTF-8, both are encoded in base64 and the line has \"encoding\":\"base64\". `plumbkv import` \
+reads this format.
 
 Examples:
   plumbkv export --data /var/lib/plumbkv > entries.ndjson
   plumbkv export --data old | plumbkv import --data new --create
 
-Exit codes: 0 fine, 1 error, 64 usage.")]
+Exit codes: 0 success, 1 error, 64 usage error.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
     #[command(flatten)]
     lines: LineArgs,
-    /// Keys that begin with this, as text; all without it.
+    /// Only keys with this prefix, as text.
     #[arg(long, value_name = "TEXT", default_value = "")]
     prefix: String,
 }

@@ -14,19 +14,19 @@ use super::output::{Format, LineArgs, write_figures};
 use super::progress::Progress;
 use super::store::{Store, WriteArgs};
 
-/// Read entries from standard input, as lines of JSON.
+/// Write entries read from standard input as lines of JSON.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}, the last one optional; a line may say its \"encoding\": text, hex or \
-base64. Keys that are there already get the new value and its end; where that is over already, the key goes. A line \
-that cannot be used ends the import: what stands before it is stored, and the message says which line it is. All \
-of it is on the disk when the command ends well.
+Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}, where expires_at_ms is optional; \"encoding\" may be text, hex or \
+base64. Existing keys are overwritten; an entry that has expired already deletes its key. An invalid line ends the \
+import: earlier lines are kept, and the error gives its number. Everything is synced to disk before the command exits \
+with 0.
 
 Examples:
   plumbkv import --data /var/lib/plumbkv < entries.ndjson
   plumbkv export --data old | plumbkv import --data new --create
 
-Exit codes: 0 fine, 1 error, 64 usage.")]
+Exit codes: 0 success, 1 error, 64 usage error.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
@@ -34,10 +34,10 @@ pub(super) struct Args {
     write: WriteArgs,
     #[command(flatten)]
     lines: LineArgs,
-    /// Make the store where there is none.
+    /// Create the store if it does not exist.
     #[arg(long)]
     create: bool,
-    /// Figures for people, or a JSON object.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -11,20 +11,20 @@ use crate::units::show_bytes;
 /// For whom figures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(super) enum Format {
-    /// Lines for people.
+    /// Text.
     #[default]
     Human,
-    /// A JSON object for programs.
+    /// JSON.
     Json,
 }
 
 /// How a tool that works for long tells of it.
 #[derive(Debug, clap::Args)]
 pub(super) struct ReportArgs {
-    /// Figures for people, or a JSON object.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
-    /// Show no progress.
+    /// Do not print progress.
     #[arg(short, long)]
     pub(super) quiet: bool,
 }
@@ -32,10 +32,10 @@ pub(super) struct ReportArgs {
 /// How a tool writes or reads entries as lines of JSON.
 #[derive(Debug, clap::Args)]
 pub(super) struct LineArgs {
-    /// How keys and values are written, but on lines that say it themselves.
+    /// Encoding of keys and values, unless a line has its own.
     #[arg(long, value_enum, default_value_t)]
     pub(super) encoding: Encoding,
-    /// Show no progress and no count.
+    /// Print neither progress nor a count.
     #[arg(short, long)]
     pub(super) quiet: bool,
 }

@@ -11,20 +11,20 @@ use super::output::{ReportArgs, write_figures};
 use super::progress::Progress;
 use super::store::{Store, damage};
 
-/// Lay damaged files aside, so that the store opens again.
+/// Quarantine corrupt files, so that the store can be opened again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-All tables and logs are read. Those that are damaged are moved to DIR/damaged-SECONDS, named by the time, and nothing is \
-ever deleted. A key of a damaged table has the value that an older table says, or is gone; of a damaged log what stands \
-before the damage is kept. A store whose list of tables (CURRENT, MANIFEST-…) is damaged is left as it is.
+Reads all tables and logs, and moves corrupt ones to DIR/damaged-SECONDS (the time in Unix seconds); nothing is deleted. \
+A key in a corrupt table reverts to its value in an older table, or is lost; of a corrupt log, the records before the \
+corruption are kept. A store whose manifest (CURRENT, MANIFEST-…) is corrupt is not changed.
 
-Copy the directory first if you can: a disk that has lost one block may lose others.
+Copy the directory first if you can: a disk that lost one block may lose more.
 
 Examples:
   plumbkv check --data /var/lib/plumbkv
   plumbkv repair --data /var/lib/plumbkv
 
-Exit codes: 0 whole now, 1 error, 64 usage.")]
+Exit codes: 0 the store is intact now, 1 error, 64 usage error.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,

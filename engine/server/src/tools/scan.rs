@@ -13,43 +13,43 @@ use super::encoding::Encoding;
 use super::output::{Format, write_entry};
 use super::store::Store;
 
-/// List keys in their order.
+/// List keys in order.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Keys are ordered by their bytes. As text, bytes that are not printable ASCII are shown as \\xff, one key a line; \
-`--format json` gives key, value and end of each as a line of JSON.
+Keys are sorted by their bytes and printed one per line; bytes that are not printable ASCII are escaped, for example \
+\\xff. `--format json` prints key, value and expiry time of each as a line of JSON.
 
 Examples:
   plumbkv scan --data /var/lib/plumbkv --prefix user: --limit 10
   plumbkv scan --data /var/lib/plumbkv --from 2026-01 --to 2026-02 --values
   plumbkv scan --data /var/lib/plumbkv --reverse --limit 1       the last key
 
-Exit codes: 0 fine, 1 error, 64 usage.")]
+Exit codes: 0 success, 1 error, 64 usage error.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
-    /// Keys that begin with this.
+    /// Only keys with this prefix.
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["from", "to"])]
     prefix: Option<OsString>,
-    /// From this key on, itself included.
+    /// First key (inclusive).
     #[arg(long, value_name = "KEY")]
     from: Option<OsString>,
-    /// Up to this key, itself left out.
+    /// Last key (exclusive).
     #[arg(long, value_name = "KEY")]
     to: Option<OsString>,
-    /// From the last to the first.
+    /// Descending order.
     #[arg(long)]
     reverse: bool,
-    /// So many of them at most.
+    /// Maximum number of keys.
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
-    /// Show values too, behind a tab.
+    /// Print values too, after a tab.
     #[arg(long)]
     values: bool,
-    /// How keys are given and shown, and values shown.
+    /// Encoding of keys and values.
     #[arg(long, value_enum, default_value_t)]
     encoding: Encoding,
-    /// Lines for people, or a JSON object each.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -8,21 +8,21 @@ use serde::Serialize;
 use super::output::{Format, write_figures};
 use super::store::Store;
 
-/// Show what a store holds: levels, tables, bytes.
+/// Show levels, tables and sizes of a store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-`key versions` is an upper bound of the number of keys: a key that was overwritten or deleted counts several times \
-until its tables are merged. A running server says the same, and what it has done since its start, in `INFO storage`.
+`key versions` is an upper bound of the number of keys: an overwritten or deleted key counts several times until \
+compaction. A running server reports the same, and its counters since start, in `INFO storage`.
 
 Examples:
   plumbkv stats --data /var/lib/plumbkv
   plumbkv stats --data /var/lib/plumbkv --format json | jq .levels
 
-Exit codes: 0 fine, 1 error, 64 usage.")]
+Exit codes: 0 success, 1 error, 64 usage error.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
-    /// Figures for people, or a JSON object.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

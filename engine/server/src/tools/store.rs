@@ -10,10 +10,10 @@ use crate::storage;
 /// Which store, and in how much memory.
 #[derive(Debug, clap::Args)]
 pub(super) struct Store {
-    /// Directory of the store; no server may have it open.
+    /// Directory of the store; no server may be running on it.
     #[arg(short, long = "data", value_name = "DIR", env = "PLUMBKV_DATA", value_hint = clap::ValueHint::DirPath, value_parser = storage::directory)]
     directory: PathBuf,
-    /// As the server's --profile: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB).
+    /// Presets as for serve: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB).
     #[arg(long, env = "PLUMBKV_PROFILE", default_value = "default", value_parser = storage::profile)]
     profile: Profile,
 }
@@ -21,7 +21,7 @@ pub(super) struct Store {
 /// How a tool that writes much writes its tables.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct WriteArgs {
-    /// As the server's --compression: lz4 or none.
+    /// Compression of the tables written: lz4 or none.
     #[arg(long, env = "PLUMBKV_COMPRESSION", default_value = "lz4", value_parser = storage::compression)]
     compression: Compression,
 }
@@ -38,7 +38,7 @@ impl Store {
         let directory = self.directory.display();
         anyhow::ensure!(
             self.is_there(),
-            "{directory} holds no store; name the directory that `plumbkv serve --data` was given"
+            "no store in {directory}: expected the directory given to `plumbkv serve --data`"
         );
         Ok(())
     }

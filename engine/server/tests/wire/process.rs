@@ -118,7 +118,7 @@ fn an_allocator_that_is_not_there_is_refused_by_name() {
     let (code, text) = refused(command);
     assert_eq!(
         (code, text.trim_end()),
-        (64, "plumbkv: PLUMBKV_ALLOCATOR: `jemalloc` is neither system nor mimalloc")
+        (64, "plumbkv: invalid value 'jemalloc' for PLUMBKV_ALLOCATOR: expected system or mimalloc")
     );
 }
 
