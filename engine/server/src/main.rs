@@ -19,6 +19,9 @@ mod listener;
 mod log;
 mod process;
 mod reactor;
+#[cfg(test)]
+#[path = "reference_test.rs"]
+mod reference;
 mod replies;
 mod server;
 mod session;

@@ -55,35 +55,60 @@ impl Collector for Observed {
 fn process(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let facts = &shared.facts;
     let build = [("version", env!("CARGO_PKG_VERSION")), ("io_backend", facts.io_backend)];
-    out.metric("build", "What runs", None, MetricType::Info, |metric| metric.encode_info(&build))?;
+    out.metric(
+        "build",
+        "Version of the server and back end of its event loop",
+        None,
+        MetricType::Info,
+        |metric| metric.encode_info(&build),
+    )?;
     let uptime = facts.started.elapsed().as_secs_f64();
-    out.gauge("uptime", "Time since the start", Some(Unit::Seconds), uptime)?;
+    out.gauge("uptime", "Time since the start of the process", Some(Unit::Seconds), uptime)?;
     let (user, system) = process::cpu_seconds().unwrap_or_default();
     let modes = [("user", user), ("system", system)];
-    out.metric("cpu", "Processor time taken", Some(Unit::Seconds), MetricType::Counter, |metric| {
-        modes.iter().try_for_each(|(mode, seconds)| count(metric, &[("mode", *mode)], *seconds))
-    })
+    out.metric(
+        "cpu",
+        "CPU time of the process, by mode",
+        Some(Unit::Seconds),
+        MetricType::Counter,
+        |metric| modes.iter().try_for_each(|(mode, seconds)| count(metric, &[("mode", *mode)], *seconds)),
+    )
 }
 
 fn clients(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let counters = &shared.counters;
-    out.gauge("connected_clients", "Connections", None, shared.clients.count() as u64)?;
-    out.gauge("clients_limit", "Connections that may be (maxclients)", None, shared.settings.max_clients())?;
-    out.counter("connections", "Connections that came", None, counters.connections.get())?;
+    out.gauge("connected_clients", "Open client connections", None, shared.clients.count() as u64)?;
+    out.gauge(
+        "clients_limit",
+        "Maximum number of client connections (maxclients)",
+        None,
+        shared.settings.max_clients(),
+    )?;
+    out.counter(
+        "connections",
+        "Connections accepted or refused since the start",
+        None,
+        counters.connections.get(),
+    )?;
     out.counter(
         "connections_rejected",
-        "Connections of them that were refused: too many, or protected mode",
+        "Connections refused, by maxclients or by protected mode",
         None,
         counters.rejected.get(),
     )?;
     let (bytes, received, sent) =
         (|| Some(Unit::Bytes), counters.input_bytes.get(), counters.output_bytes.get());
-    out.counter("network_received", "Received from clients", bytes(), received)?;
-    out.counter("network_sent", "Replied to clients", bytes(), sent)
+    out.counter("network_received", "Bytes received from clients", bytes(), received)?;
+    out.counter("network_sent", "Bytes sent to clients", bytes(), sent)
 }
 
 fn commands(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
-    out.counter("commands", "Requests executed, of all commands", None, shared.command_stats.total_calls())?;
+    out.counter(
+        "commands",
+        "Requests executed, all commands together",
+        None,
+        shared.command_stats.total_calls(),
+    )?;
     let commands = shared.command_stats.commands();
     let mut by_command = |name, help, of: fn(&crate::tally::Calls) -> u64| {
         out.metric(name, help, None, MetricType::Counter, |metric| {
@@ -93,42 +118,74 @@ fn commands(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
                 .try_for_each(|(spec, calls)| count(metric, &[("command", spec.name)], of(calls)))
         })
     };
-    by_command("command_calls", "Requests executed", |calls| calls.calls)?;
-    by_command("command_failures", "Requests executed and answered by an error", |calls| calls.failed)?;
-    by_command("command_rejections", "Requests refused before they were executed", |calls| calls.rejected)?;
+    by_command("command_calls", "Requests executed, by command", |calls| calls.calls)?;
+    by_command("command_failures", "Requests executed and answered with an error, by command", |calls| {
+        calls.failed
+    })?;
+    by_command(
+        "command_rejections",
+        "Requests refused before execution, by command: wrong number of arguments, or not authenticated",
+        |calls| calls.rejected,
+    )?;
     let codes = shared.command_stats.error_codes();
-    out.metric("error_replies", "Error replies by their code", None, MetricType::Counter, |metric| {
-        codes.iter().try_for_each(|(code, times)| count(metric, &[("code", code.as_str())], *times))
-    })
+    out.metric(
+        "error_replies",
+        "Error replies, by the first word of the error",
+        None,
+        MetricType::Counter,
+        |metric| codes.iter().try_for_each(|(code, times)| count(metric, &[("code", code.as_str())], *times)),
+    )
 }
 
 fn store(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let now = shared.database.stats();
     let stats = shared.counters.since_reset(now);
-    out.gauge("keys", "Keys held", None, now.keys)?;
+    out.gauge(
+        "keys",
+        "Keys in the store; with --data an upper bound, because it counts versions of keys",
+        None,
+        now.keys,
+    )?;
     // Which of a durable store's keys have one nobody knows without a walk.
     if !shared.database.is_durable() {
-        out.gauge("keys_with_expiry", "Keys of them that carry an expiry", None, now.keys_with_expiry)?;
+        out.gauge(
+            "keys_with_expiry",
+            "Keys with an expiration time; absent with --data",
+            None,
+            now.keys_with_expiry,
+        )?;
     }
-    out.counter("evicted_keys", "Keys removed to make room", None, stats.evicted)?;
-    out.counter("expired_keys", "Keys removed because their time was over", None, stats.expired)?;
-    out.counter("refused_writes", "Writes refused for want of room", None, stats.refused)?;
-    out.counter("keyspace_hits", "Reads that found their key", None, stats.hits)?;
-    out.counter("keyspace_misses", "Reads that did not", None, stats.misses)?;
+    out.counter("evicted_keys", "Keys evicted to make room", None, stats.evicted)?;
+    out.counter("expired_keys", "Keys removed because they expired", None, stats.expired)?;
+    out.counter("refused_writes", "Writes refused because memory was full", None, stats.refused)?;
+    out.counter("keyspace_hits", "Lookups that found their key", None, stats.hits)?;
+    out.counter("keyspace_misses", "Lookups that did not find their key", None, stats.misses)?;
     let mut bytes = |name, help, value: u64| out.gauge(name, help, Some(Unit::Bytes), value);
-    bytes("memory_used", "Memory accounted for against the limit", now.accounted_bytes)?;
-    bytes("memory_used_peak", "The most of it so far", shared.peak_bytes())?;
-    bytes("memory_dataset", "What keys and values take of it", now.entry_bytes)?;
-    bytes("memory_clients", "Connections and their buffers", shared.client_memory.used(&shared.database))?;
+    bytes("memory_used", "Memory accounted against the cap", now.accounted_bytes)?;
+    bytes("memory_used_peak", "Peak of plumbkv_memory_used_bytes", shared.peak_bytes())?;
+    bytes("memory_dataset", "Memory of keys and values", now.entry_bytes)?;
+    bytes(
+        "memory_clients",
+        "Memory of connections and their buffers",
+        shared.client_memory.used(&shared.database),
+    )?;
     // Without a limit there is nothing to compare with, and the metric is absent.
     if now.cap_bytes != u64::MAX {
-        bytes("memory_limit", "The cap on memory_used (maxmemory)", now.cap_bytes)?;
+        bytes(
+            "memory_limit",
+            "Cap on plumbkv_memory_used_bytes (maxmemory); absent without a cap",
+            now.cap_bytes,
+        )?;
     }
     if let Some(resident) = process::resident_bytes() {
-        bytes("memory_resident", "Memory of the process that is in RAM (RSS)", resident)?;
+        bytes("memory_resident", "Resident memory of the process (RSS)", resident)?;
     }
     let startup = shared.state.startup().resident_bytes;
-    bytes("memory_resident_startup", "RSS when connections were first served", startup)
+    bytes(
+        "memory_resident_startup",
+        "RSS when the server became ready; the cap bounds the growth from here",
+        startup,
+    )
 }
 
 /// Writes metrics one after the other.

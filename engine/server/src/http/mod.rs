@@ -123,6 +123,12 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/readyz", get(readiness))
 }
 
+/// One scrape, without a socket.
+#[cfg(test)]
+pub(crate) fn scrape(shared: Shared) -> String {
+    metrics::write(&metrics::registry(Arc::new(shared))).unwrap_or_default()
+}
+
 #[cfg(test)]
 #[path = "http_test.rs"]
 mod tests;
