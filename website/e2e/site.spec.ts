@@ -136,8 +136,8 @@ test.describe('with results', () => {
     await expect(page).toHaveURL(url + href);
     await checkFigures(page, run, record);
     await checkCharts(page, record);
-    await expect(page.locator('main')).toContainText('Regime:');
-    if (record.profile !== 'full') await expect(page.locator('main')).toContainText(`${record.profile} run:`);
+    await expect(page.getByRole('region', {name: 'Environment in short'})).toContainText('Machine');
+    if (record.profile === 'quick') await expect(page.locator('main')).toContainText('no verdict');
     expect(said).toEqual([]);
   });
 

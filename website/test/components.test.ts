@@ -18,7 +18,7 @@ test('each part of ours stands above those of others, in order of its size', () 
   const rows = partRows(components);
   expect(rows.map(({label}) => label)).toEqual(['get/4096', 'adder 1.0', 'zebra 2.0', 'get/1000000']);
   expect(rows.map(({allocations}) => allocations)).toEqual(['0', '2', '1.25', '0']);
-  expect(rows.map(({ratio}) => ratio?.value)).toEqual([undefined, '0.50×', '1.3×', undefined]);
+  expect(rows.map(({ratio}) => ratio?.value)).toEqual([undefined, '0.50×', '1.25×', undefined]);
   // 45/110 and 55/90.
   expect([rows[1]?.ratio?.low, rows[1]?.ratio?.high]).toEqual(['0.41×', '0.61×']);
 });

@@ -2,7 +2,8 @@
 import {expect, test} from 'vitest';
 import {cut, users} from '../src/components/Capacity';
 import {checkedPairs, knees, ladder, plateaus, repeatedRatios} from '../src/lib/derived';
-import {findings, regime} from '../src/lib/finding';
+import {findings} from '../src/lib/finding';
+import {regime} from '../src/lib/regime';
 import {achieved, offered, rateGroups, rateSeries, undone} from '../src/lib/openloop';
 import {barFigures} from '../src/lib/figures';
 import {byClass, classesOf, partsOf} from '../src/lib/parts';
@@ -69,7 +70,7 @@ test('an open loop is a line per server along the offered rate, with its knee an
 
 test('the finding of an open loop is its knee, and the regime names both loops', () => {
   const record = pageScenario(wireRate());
-  expect(findings(record, run)[0]).toMatch(/^GET 64 B, 50 clients: 99 of 100 requests .* millisecond .* PlumbKV .*76.*Redis .*68/);
+  expect(findings(record, run)[0]?.text).toMatch(/^GET 64 B, 50 clients, knee: PlumbKV .*76.*Redis .*68/);
   expect(regime(run, record)).toContain('closed and open loop over loopback');
   expect(knees(record)).toHaveLength(2);
 });
@@ -134,7 +135,7 @@ test('a capacity is cut to three digits and never rounded up', () => {
 
 test('servers of different classes share no sentence and no chart', () => {
   const record = pageScenario(lookup());
-  expect(findings(record, run)).toEqual([
+  expect(findings(record, run).map(({text}) => text)).toEqual([
     expect.stringMatching(/^GET by key, 100k rows, over a socket, volatile: PlumbKV [^;]*; Redis [^;]*\.$/),
     expect.stringMatching(/^GET by key, 100k rows, over a socket, durable: PostgreSQL [^;]*\.$/),
     expect.stringMatching(/^GET by key, 100k rows, in process, durable: SQLite [^;]*\.$/),

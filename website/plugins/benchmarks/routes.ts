@@ -248,7 +248,7 @@ function summaries(base: string, runs: LoadedRun[]): MachineSummary['scenarios']
       key,
       title: record.scenario.title,
       href: `${base}${key}/`,
-      findings: findings(record, loaded.run),
+      findings: findings(record, loaded.run).map(({text}) => text),
       ...(mark === undefined ? {} : {badge: mark}),
     };
   });

@@ -93,11 +93,14 @@ export function count(value: number): string {
   return fixed(value, 0);
 }
 
-/** `1.23×`, with as many digits as the spread allows. */
+/** `1.23×`, with as many digits as the spread allows; an interval that leaves 1 out never reads as if it ended there. */
 export function ratio(measured: Spreadable): Figure {
-  const places = Math.min(Math.max(decimals(measured), 1), 2);
+  const {median, low, high} = measured;
+  let places = Math.min(decimals(measured), median < 0.1 ? 4 : 2);
+  const endsAtOne = () => [low, high].some((end) => end !== 1 && fixed(end, places) === fixed(1, places));
+  while (low !== high && (low > 1 || high < 1) && places < 4 && endsAtOne()) places += 1;
   const text = (value: number) => `${fixed(value, places)}×`;
-  return {value: text(measured.median), low: text(measured.low), high: text(measured.high)};
+  return {value: text(median), low: text(low), high: text(high)};
 }
 
 /** A number with its unit, never parted by a line break. */

@@ -3,13 +3,15 @@ import Link from '@docusaurus/Link';
 import type {ReactNode} from 'react';
 import type {Place} from '../../plugins/benchmarks/routes';
 import Environment from '../components/Environment';
+import EnvironmentShort from '../components/Environment/Short';
+import Findings from '../components/Findings';
 import Histograms from '../components/Histograms';
-import Page, {Finding, Prose} from '../components/Page';
+import Page, {Prose} from '../components/Page';
 import RawData from '../components/RawData';
 import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import type {Run} from '../generated/records';
-import {badge, findings, isWire, regime, trialsPerCell} from '../lib/finding';
+import {badge, findings, isWire, labelsOf, trialsPerCell} from '../lib/finding';
 import {diskSentence, isDurable} from '../lib/durable';
 import {partsOf, withCells} from '../lib/parts';
 import {type PageScenario, roleOf} from '../lib/record';
@@ -22,6 +24,7 @@ import OpenLoop from './scenario/OpenLoop';
 import PerKeyCharts from './scenario/PerKeyCharts';
 import StartupCharts from './scenario/StartupCharts';
 import Sustained from './scenario/Sustained';
+import Verdicts from './scenario/Verdicts';
 import WireCharts from './scenario/WireCharts';
 
 interface Props {
@@ -78,7 +81,8 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       place={place}
       badge={badge(record.profile, trialsPerCell(record))}
     >
-      <Finding sentences={findings(record, run)} regime={regime(run, record)} />
+      <Findings findings={findings(record, run)} />
+      <EnvironmentShort run={run} record={record} />
 
       <nav aria-label="On this page">
         <ul className="jump">
@@ -89,6 +93,8 @@ export default function Scenario({record, run, place}: Props): ReactNode {
           ))}
         </ul>
       </nav>
+
+      <Verdicts record={record} run={run} labels={labelsOf(record, run)} />
 
       <h2 id="figures">Figures</h2>
       <ClassTables record={looped} run={run} note={disk && `The disk when the run began: ${disk}.`} />

@@ -3,13 +3,15 @@ import Link from '@docusaurus/Link';
 import type {ReactNode} from 'react';
 import type {ScenarioCard, VersionData} from '../../plugins/benchmarks/routes';
 import Environment from '../components/Environment';
+import Findings from '../components/Findings';
 import Page from '../components/Page';
 import RawData from '../components/RawData';
 import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import ScrollTable from '../components/ScrollTable';
 import {diskSentence, isDurable} from '../lib/durable';
-import {badge, regime, remarks, trialsPerCell} from '../lib/finding';
+import {badge, remarks, trialsPerCell} from '../lib/finding';
+import {regime} from '../lib/regime';
 import {short, time} from '../lib/format';
 import Summary from './version/Summary';
 
@@ -128,7 +130,7 @@ function Card({card, pageRun, within = false}: {card: ScenarioCard; pageRun: Ver
         <Link to={href}>{record.scenario.title}</Link>
       </Heading>
       <Summary record={record} run={run} />
-      {said.length > 0 ? <p className="measure">{said.join(' ')}</p> : null}
+      <Findings findings={said} />
       {otherRun ? <p className="fine">From run {otherRun.id}: newer runs left this scenario out.</p> : null}
     </section>
   );

@@ -1,0 +1,71 @@
+// Verdict tables: ours to each rival, a row per point and a column per rival, for each metric a scenario is about.
+import type {Run} from '../generated/records';
+import {ratio as ratioText, type Figure} from './format';
+import type {ShortLabels} from './labels';
+import type {Lead} from './leading';
+import {type PageScenario, shortTitle} from './record';
+import {type Comparison, comparisons, isDecided, type Verdict, type Word} from './verdict';
+
+export interface VerdictCell {
+  word: Word;
+  n: number;
+  /** `faster`, `undecided`, `3 trials`. */
+  said: string;
+  figure?: Figure;
+}
+
+export interface VerdictTable {
+  /** `Throughput: PlumbKV 0.5.0 to each rival`. */
+  title: string;
+  /** `Above 1 PlumbKV 0.5.0 is faster.` */
+  direction: string;
+  rivals: string[];
+  rows: {label: string; cells: (VerdictCell | undefined)[]}[];
+}
+
+export function verdictTables(record: PageScenario, run: Run, labels: ShortLabels): VerdictTable[] {
+  const groups = new Map<string, Comparison[]>();
+  for (const one of comparisons(record, run)) {
+    const id = `${one.subject.key}/${one.lead.noun}`;
+    groups.set(id, [...(groups.get(id) ?? []), one]);
+  }
+  return [...groups.values()].flatMap((group) => tableOf(group, labels));
+}
+
+function tableOf(group: Comparison[], labels: ShortLabels): VerdictTable[] {
+  const [first] = group;
+  if (!first) return [];
+  const {lead, subject} = first;
+  const points = [...new Map(group.flatMap(({verdicts}) => verdicts.map(({point}) => [point.id, point] as const))).values()];
+  const rows = points.map((point) => ({
+    label: labels.short(point.label),
+    cells: group.map(({verdicts}) => {
+      const found = verdicts.find((verdict) => verdict.point.id === point.id);
+      return found && cellOf(found, lead);
+    }),
+  }));
+  const ours = shortTitle(subject, subject.key);
+  return [
+    {
+      title: `${capital(lead.noun)}: ${ours} to each rival`,
+      direction: `${lead.direction === 'higher' ? 'Above' : 'Below'} 1 ${ours} ${lead.better}.`,
+      rivals: group.map(({rival}) => shortTitle(rival, rival.key)),
+      rows,
+    },
+  ];
+}
+
+function cellOf(verdict: Verdict, lead: Lead): VerdictCell {
+  const {word, n, ratio} = verdict;
+  return {word, n, said: saidOf(verdict, lead), ...(ratio ? {figure: ratioText(ratio)} : {})};
+}
+
+function saidOf({word, n}: Verdict, {better, worse}: Lead): string {
+  if (isDecided(word)) return (word === 'better' ? better : worse).replace(/^\S+ (?:a )?/, '');
+  if (word === 'undecided') return 'undecided';
+  return word === 'few' ? (n === 1 ? 'one trial' : `${n} trials`) : 'generator’s pace';
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
