@@ -206,3 +206,22 @@ impl ExactLru {
         old.is_some()
     }
 }
+
+#[test]
+fn a_policy_that_several_threads_change_at_once_leaves_nothing_reserved() {
+    let db = Database::open(Options::memory(8 * MIB)).unwrap();
+    let empty = db.stats().accounted_bytes;
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let db = &db;
+            scope.spawn(move || {
+                for turn in 0..50_000 {
+                    let is_lru = (turn + thread) % 3 == 0;
+                    db.set_policy(if is_lru { Policy::AllkeysLru } else { Policy::AllkeysS3Fifo }).unwrap();
+                }
+            });
+        }
+    });
+    db.set_policy(Policy::AllkeysLru).unwrap();
+    assert_eq!(db.stats().accounted_bytes, empty);
+}

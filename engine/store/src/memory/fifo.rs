@@ -42,20 +42,26 @@ pub(super) fn accesses(stamp: u32) -> u32 {
 
 impl Store {
     pub(crate) fn set_policy(&self, policy: Policy) {
+        // One change at a time: of two that both reserve bytes for fingerprints, one would keep them for ever.
+        let _turn = self.policy_change.lock();
         self.common.set_policy(policy);
         let is_fifo = policy == Policy::AllkeysS3Fifo;
         self.common.heap.set_fifo(is_fifo);
         if !is_fifo {
-            if let Some(ghosts) = self.common.ghosts.write().take() {
-                self.common.budget.release(ghosts.cost());
-            }
+            // Freed before its bytes are given back: others may take them at once.
+            let ghosts = self.common.ghosts.write().take();
+            let bytes = ghosts.as_ref().map_or(0, Ghosts::cost);
+            drop(ghosts);
+            self.common.budget.release(bytes);
             return;
         }
         let cap = self.common.budget.cap();
         let bytes = Ghosts::cost_for(cap);
         let shortage = Shortage { wants: Wants::Beside(bytes), alone: bytes };
-        // Where there is no room for them the policy does without.
-        if self.common.ghosts.read().is_none()
+        // Not locked while room is made: an eviction reads them too, and would wait for a writer that waits for this call.
+        let has_ghosts = self.common.ghosts.read().is_some();
+        // Without room for them the policy runs without them.
+        if !has_ghosts
             && (self.common.budget.try_reserve(bytes)
                 || self.making().room(shortage, None).is_ok() && self.common.budget.try_reserve(bytes))
         {

@@ -41,6 +41,8 @@ pub(crate) struct Store {
     pub(super) dead_tables: Mutex<Vec<DeadTable>>,
     /// Held by the one call that makes room for itself (`room.rs`).
     pub(super) making_room: Mutex<()>,
+    /// Held while the policy is changed (`fifo.rs`).
+    pub(super) policy_change: Mutex<()>,
     pub(super) sweeping: AtomicU64,
     /// The shard at which `fifo.rs` looks for large entries next.
     pub(super) large_hand: AtomicU64,
@@ -120,6 +122,7 @@ impl Store {
             random: AtomicU64::new(seed.rotate_left(32)),
             candidates: Mutex::default(),
             making_room: Mutex::default(),
+            policy_change: Mutex::default(),
             dead_tables: Mutex::default(),
             sweeping: AtomicU64::new(0),
             large_hand: AtomicU64::new(0),
