@@ -3,23 +3,37 @@
 use super::cgroup::status_field;
 use std::fs;
 
-/// Resident memory, bytes. From `smaps_rollup`, which counts pages; `status` may lag by some of them. Of a target
-/// of several processes, as PostgreSQL or nginx, it is the sum of their proportional shares: a page that several
-/// of them hold counts once.
+/// Resident memory of an idle target, bytes. From `smaps_rollup`, which counts pages; `status` may lag by some of them
+/// on kernels before 6.16. Of a target of several processes, as PostgreSQL or nginx, it is the sum of their proportional
+/// shares: a page that several of them hold counts once.
 #[must_use]
 pub fn rss_bytes(pid: u32) -> u64 {
-    let kib = |text: &str, field: &str| {
-        text.lines().find_map(|line| {
-            line.strip_prefix(field)?.strip_prefix(':')?.split_whitespace().next()?.parse::<u64>().ok()
-        })
-    };
     let rollup = |pid: u32| fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        rest.and_then(kib)
+    };
     let family = family(pid);
     if family.len() > 1 {
-        return family.into_iter().filter_map(|member| kib(&rollup(member), "Pss")).sum::<u64>() * 1024;
+        return family.into_iter().filter_map(|member| field(&rollup(member), "Pss")).sum::<u64>() * 1024;
     }
-    let status = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    kib(&rollup(pid), "Rss").or_else(|| kib(&status(), "VmRSS")).unwrap_or(0) * 1024
+    field(&rollup(pid), "Rss").map_or_else(|| status_bytes(pid, "VmRSS"), |kib| kib * 1024)
+}
+
+/// Resident memory of a target under load, bytes: the kernel's counter. `smaps_rollup` of a process that runs is no snapshot,
+/// because the kernel walks one mapping after the other: pages that are freed behind the walk and taken again ahead
+/// of it count twice. Of several processes, as [`rss_bytes`].
+#[must_use]
+pub fn rss_bytes_under_load(pid: u32) -> u64 {
+    if family(pid).len() > 1 { rss_bytes(pid) } else { status_bytes(pid, "VmRSS") }
+}
+
+fn kib(text: &str) -> Option<u64> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
+fn status_bytes(pid: u32, name: &str) -> u64 {
+    status_field(pid, name).and_then(|text| kib(&text)).unwrap_or(0) * 1024
 }
 
 /// A process and all below it. By the kernel's own lists of children, which cost less than a walk over `/proc`.
@@ -39,8 +53,7 @@ fn family(pid: u32) -> Vec<u32> {
 /// per process only: of several processes together it is at least what they hold now.
 #[must_use]
 pub fn rss_bytes_peak(pid: u32) -> u64 {
-    let field = status_field(pid, "VmHWM").unwrap_or_default();
-    let own = field.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024;
+    let own = status_bytes(pid, "VmHWM");
     if family(pid).len() > 1 { own.max(rss_bytes(pid)) } else { own }
 }
 

@@ -18,7 +18,7 @@ use crate::load::values::Values;
 use crate::model::Trial;
 use crate::plan::{CapPhase, Operation};
 use crate::target::RunningTarget;
-use crate::target::memory::rss_bytes;
+use crate::target::memory::rss_bytes_under_load;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -109,7 +109,7 @@ pub(super) fn hostile(
     let mut account = Account::default();
     account.add(&before, &after, &load);
     put_system(&mut trial, account, target);
-    // The kernel's peak may lag by what a thread has not handed in yet; pages that were counted do not.
+    // The kernel's peak lags by what each CPU has not reported yet; the counter of the resident pages adds that up.
     let start = target.rss_bytes_start as f64;
     for value in &mut trial.values {
         match value.metric.as_str() {
@@ -143,10 +143,10 @@ fn all_at_once(bench: &Bench<'_>, target: &RunningTarget, shared: &Shared<'_>) -
         let end = seconds(shared.order.seconds);
         let mut highest = 0;
         while shared.begin.elapsed() < end && !bench.stopped() {
-            highest = highest.max(rss_bytes(target.pid));
+            highest = highest.max(rss_bytes_under_load(target.pid));
             std::thread::sleep(LOOK_EVERY.min(end.saturating_sub(shared.begin.elapsed())));
         }
-        highest = highest.max(rss_bytes(target.pid));
+        highest = highest.max(rss_bytes_under_load(target.pid));
         shared.over.store(true, Ordering::Relaxed);
         let mut load =
             Stretched { elapsed_ns: shared.begin.elapsed().as_nanos().max(1) as u64, ..Stretched::default() };

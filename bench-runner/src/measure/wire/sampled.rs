@@ -3,7 +3,7 @@
 use crate::load::recorder::WINDOW_NS;
 use crate::model::Window;
 use crate::target::RunningTarget;
-use crate::target::memory::rss_bytes;
+use crate::target::memory::rss_bytes_under_load;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub(super) fn each_second<T>(
     }
     let look = || Sample {
         server_cpu_ns: target.cpu.read().map(|cpu| cpu.total_ns),
-        rss_bytes: (!target.is_external()).then(|| rss_bytes(target.pid)),
+        rss_bytes: (!target.is_external()).then(|| rss_bytes_under_load(target.pid)),
     };
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
