@@ -15,6 +15,7 @@ pub mod measure;
 pub mod model;
 pub mod output;
 pub mod plan;
+pub mod release;
 pub mod scenario;
 pub mod stats;
 pub mod target;

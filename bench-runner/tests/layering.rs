@@ -32,6 +32,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("gate", &["model", "stats", "gate"]),
     ("scenario", &["model", "scenario"]),
     ("plan", &["model", "scenario", "plan"]),
+    ("release", &["model", "scenario", "plan", "release"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

@@ -6,7 +6,7 @@ use crate::model::{
     Component, Environment, Machine, Mode, Profile, Role, ScenarioInfo, Source, TargetRecord,
 };
 use crate::plan::{self, Step, Work, mode_name};
-use crate::scenario::{Scenario, info, profile_name, strict};
+use crate::scenario::{Group, Scenario, info, profile_name, strict};
 use crate::target::{self, Catalogue};
 use anyhow::bail;
 use jiff::Timestamp;
@@ -44,6 +44,8 @@ pub struct Selection {
     pub profile: Profile,
     /// Keys of scenarios.
     pub scenarios: Vec<String>,
+    /// Groups of scenarios.
+    pub groups: Vec<Group>,
     /// Keys of targets.
     pub targets: Vec<String>,
     /// Modes.
@@ -135,20 +137,22 @@ pub struct Campaign {
     pub notes: Vec<String>,
 }
 
-/// The scenarios of a selection, in catalogue order.
+/// The scenarios of a selection, in catalogue order: those that are named, those of the groups that
+/// are named, or all but those that are measured by name only.
 ///
 /// # Errors
 /// When a name is not in the catalogue; names the nearest that is.
-pub fn choose(all: Vec<Scenario>, wanted: &[String]) -> anyhow::Result<Vec<Scenario>> {
+pub fn choose(all: Vec<Scenario>, wanted: &[String], groups: &[Group]) -> anyhow::Result<Vec<Scenario>> {
     let keys: Vec<&str> = all.iter().map(Scenario::key).collect();
     for key in wanted {
         if !keys.contains(&key.as_str()) {
             bail!("no scenario `{key}`; {}", strict::advice(key, &keys));
         }
     }
-    let is_wanted = |one: &Scenario| match wanted {
-        [] => !one.definition().by_name,
-        named => named.iter().any(|key| key == one.key()),
+    let is_wanted = |one: &Scenario| {
+        wanted.iter().any(|key| key == one.key())
+            || (!one.definition().by_name && groups.contains(&one.definition().group))
+            || (!one.definition().by_name && wanted.is_empty() && groups.is_empty())
     };
     Ok(all.into_iter().filter(is_wanted).collect())
 }
@@ -379,6 +383,9 @@ fn reproduce(selection: &Selection, source: &Source, seed: u64, records: &[Targe
         for value in values {
             run.push_str(&format!(" --{flag} {value}"));
         }
+    }
+    for group in &selection.groups {
+        run.push_str(&format!(" --group {}", group.name()));
     }
     for mode in &selection.modes {
         run.push_str(&format!(" --mode {}", mode_name(*mode)));

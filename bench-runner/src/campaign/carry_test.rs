@@ -66,7 +66,12 @@ fn campaign(profile: Profile) -> Campaign {
         command: "bench-runner run".to_owned(),
         reproduce: Vec::new(),
         tools: Tools { server_binary: "plumbkv".into(), bins: Vec::new(), containers: true, external: None },
-        source: Source { commit: String::new(), dirty: false, version: "0.1.0".to_owned() },
+        source: Source {
+            commit: String::new(),
+            dirty: false,
+            version: "0.1.0".to_owned(),
+            engine_tree: None,
+        },
         machine_key: "unknown-0".to_owned(),
         machine: machine(&reader, None),
         environment: system(&reader),

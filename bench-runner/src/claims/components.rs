@@ -165,7 +165,11 @@ mod tests {
         let definition = parse("claims.toml", &text, &["wire-single"], &["plumbkv"]).unwrap().remove(0);
         let (mut run, _) = testing::run();
         run.components = components.to_vec();
-        let candidate = Candidate { machine_key: "m", machine_title: "M", run: Ok((&run, None, "run.json")) };
+        let candidate = Candidate {
+            machine_key: "m",
+            machine_title: "M",
+            runs: Ok(vec![(&run, None, "run.json".to_owned())]),
+        };
         let mut claim = evaluate(&definition, &[candidate]);
         (claim.verdict, claim.machines.remove(0).evidence)
     }

@@ -1,4 +1,4 @@
-//! What do the stored runs say of a claim?
+//! Evaluation of a claim by stored runs.
 //!
 //! Cells of both sides are paired where they differ in nothing but what the claim names, trials of a pair by
 //! their round, and the ratio's median and interval are recomputed from the trials: the record's derived
@@ -11,7 +11,7 @@ use super::judge::{judge, judge_difference, judge_every, slack_percent};
 use super::rounds::{Rated, better, difference, of_rounds};
 use crate::model::{
     Cell, Claim, ClaimMinus, ClaimOnMachine, ClaimOr, ClaimRun, ClaimSide, ClaimVerdict, Evidence, Figure,
-    Mode, Profile, Run, ScenarioRecord, Status,
+    Mode, Run, ScenarioRecord, Status, version_key,
 };
 use crate::stats;
 use serde_json::{Map, Value};
@@ -20,15 +20,20 @@ use serde_json::{Map, Value};
 const SWITCHES: &[&str] =
     &["variant", "client_program", "protocol", "transport", "connections", "rate_percent_of_slowest"];
 
-/// A machine, and the run there that a claim is judged by.
-#[derive(Debug, Clone, Copy)]
+/// A run, its record of the claim's scenario (none where the claim is of components), and the file that
+/// decides.
+pub type Judge<'a> = (&'a Run, Option<&'a ScenarioRecord>, String);
+
+/// A machine, and the runs there that a claim may be judged by.
+#[derive(Debug, Clone)]
 pub struct Candidate<'a> {
     /// Machine key.
     pub machine_key: &'a str,
     /// The machine in words.
     pub machine_title: &'a str,
-    /// The run, its record of the claim's scenario (none where the claim is of components), and the file that decides; or why there is none.
-    pub run: Result<(&'a Run, Option<&'a ScenarioRecord>, &'a str), &'a str>,
+    /// In order of precedence: the first that gives a verdict decides, so that a later run of some cells
+    /// never hides those of an earlier one. Or why there is none.
+    pub runs: Result<Vec<Judge<'a>>, String>,
 }
 
 /// The claim with its verdict on every machine.
@@ -64,8 +69,17 @@ pub fn evaluate(definition: &Definition, candidates: &[Candidate]) -> Claim {
         remark: definition.remark.clone().filter(|_| verdict == ClaimVerdict::Fails),
         verdict,
         reason,
+        version: newest_version(&machines),
         machines,
+        earlier: None,
     }
+}
+
+/// The newest version whose runs gave a verdict.
+fn newest_version(machines: &[ClaimOnMachine]) -> Option<String> {
+    let decided = machines.iter().filter(|one| one.verdict != ClaimVerdict::NotMeasured);
+    let versions = decided.filter_map(|one| one.run.as_ref()).map(|run| &run.version);
+    versions.max_by_key(|version| version_key(version)).cloned()
 }
 
 fn side(definition: &Definition, written: &Side) -> ClaimSide {
@@ -101,15 +115,21 @@ fn overall(machines: &[ClaimOnMachine]) -> (ClaimVerdict, String) {
 }
 
 fn on_machine(definition: &Definition, candidate: &Candidate) -> ClaimOnMachine {
-    let (verdict, reason, run, evidence) = match candidate.run {
-        Err(reason) => (ClaimVerdict::NotMeasured, reason.to_owned(), None, Vec::new()),
-        Ok((run, record, file)) => {
-            let evidence = match record {
-                Some(record) => evidence(definition, record),
-                None => components::evidence(definition, &run.components),
-            };
-            let (verdict, reason) = together(definition, &evidence);
-            (verdict, reason, Some(regime(definition, run, file)), evidence)
+    let judged = |(run, record, file): &Judge| {
+        let evidence = match record {
+            Some(record) => evidence(definition, record),
+            None => components::evidence(definition, &run.components),
+        };
+        let (verdict, reason) = together(definition, &evidence);
+        (verdict, reason, Some(regime(definition, run, file)), evidence)
+    };
+    let none = |reason: &str| (ClaimVerdict::NotMeasured, reason.to_owned(), None, Vec::new());
+    let (verdict, reason, run, evidence) = match &candidate.runs {
+        Err(reason) => none(reason),
+        Ok(runs) => {
+            let mut all = runs.iter().map(judged).peekable();
+            let first = all.peek().cloned().unwrap_or_else(|| none("no run"));
+            all.find(|(verdict, ..)| *verdict != ClaimVerdict::NotMeasured).unwrap_or(first)
         }
     };
     ClaimOnMachine {
@@ -207,7 +227,7 @@ fn evidence_of(definition: &Definition, record: &ScenarioRecord) -> Vec<Evidence
     let chosen = |side: &Side| -> Vec<&Point> {
         cells.iter().filter(|point| selects(definition, side, point)).collect()
     };
-    let whole = record.profile == Profile::Full;
+    let whole = record.profile.is_whole();
     let meet = |one: &Point, other: &Point| {
         one.cell.placement == other.cell.placement && rest(definition, one) == rest(definition, other)
     };

@@ -34,8 +34,11 @@ fn definition(rest: &str) -> Definition {
 }
 
 fn evaluated(definition: &Definition, run: &Run, record: &ScenarioRecord) -> Claim {
-    let candidate =
-        Candidate { machine_key: "m", machine_title: "A machine", run: Ok((run, Some(record), "f.json")) };
+    let candidate = Candidate {
+        machine_key: "m",
+        machine_title: "A machine",
+        runs: Ok(vec![(run, Some(record), "f.json".to_owned())]),
+    };
     evaluate(definition, &[candidate])
 }
 
@@ -128,7 +131,7 @@ fn a_cell_without_its_partner_and_a_target_without_cells_are_not_measured() {
     record.cells.clear();
     let claim = evaluated(&definition(AGAINST_REDIS), &run, &record);
     assert!(claim.reason.contains("no such cell of plumbkv"), "{}", claim.reason);
-    let candidate = Candidate { machine_key: "m", machine_title: "", run: Err("nothing here") };
+    let candidate = Candidate { machine_key: "m", machine_title: "", runs: Err("nothing here".to_owned()) };
     assert_eq!(evaluate(&definition(AGAINST_REDIS), &[candidate]).reason, "m: nothing here");
     assert_eq!(evaluate(&definition(AGAINST_REDIS), &[]).reason, "no run is stored");
 }

@@ -11,7 +11,7 @@ mod rounds;
 
 pub use components::COMPONENTS;
 pub use definition::{ClaimError, Definition, Minus, Or, Side, parse};
-pub use evaluate::{Candidate, evaluate};
+pub use evaluate::{Candidate, Judge, evaluate};
 pub use judge::{VERDICT_TRIALS, judge, judge_difference, judge_every, short, slack_percent, verdict_name};
 
 #[cfg(test)]

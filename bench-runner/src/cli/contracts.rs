@@ -1,10 +1,11 @@
-//! `bench-runner contracts`: are the committed JSON Schema and TypeScript types those of the Rust types?
+//! `bench-runner contracts`: JSON Schema, TypeScript types and the catalogue of scenarios, written or checked.
 
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
+use crate::campaign::catalogue;
 use crate::export::contracts;
 use anyhow::Context as _;
 
-/// Write JSON Schema and TypeScript types from the Rust types, or check them
+/// Write JSON Schema, TypeScript types and the list of scenarios, or check them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bench-runner contracts           write the files\n  \
     bench-runner contracts --check   exit 1 and name the files that are stale")]
@@ -16,9 +17,10 @@ pub(super) struct Args {
 
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
-    let stale = contracts::stale(&global.root).context("generating the contracts")?;
+    let scenarios = catalogue::scenarios(&global.root)?;
+    let stale = contracts::stale(&global.root, &scenarios).context("generating the contracts")?;
     if !args.check {
-        for contract in contracts::generate()?.iter().filter(|one| stale.contains(&one.path)) {
+        for contract in contracts::generate(&scenarios)?.iter().filter(|one| stale.contains(&one.path)) {
             let path = global.root.join(&contract.path);
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;

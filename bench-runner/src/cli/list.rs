@@ -26,7 +26,13 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let bench = Bench::find(&global.root, &scenarios, &tools)?;
     let mut profiles = Vec::new();
     for profile in PROFILES {
-        let selection = Selection { profile, scenarios: Vec::new(), targets: Vec::new(), modes: Vec::new() };
+        let selection = Selection {
+            profile,
+            scenarios: Vec::new(),
+            groups: Vec::new(),
+            targets: Vec::new(),
+            modes: Vec::new(),
+        };
         let plan = planned(&scenarios, &bench.catalogue, &selection, 0)?;
         profiles.push((profile, Rules::of(profile), plan.cells(), plan.seconds()));
     }

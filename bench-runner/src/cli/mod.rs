@@ -9,6 +9,7 @@ mod claims;
 mod clean;
 mod comment;
 mod compare;
+mod complete;
 mod completions;
 mod contracts;
 mod db;
@@ -105,6 +106,7 @@ enum Command {
     Bless(bless::Args),
     Report(report::Args),
     Publish(publish::Args),
+    Complete(complete::Args),
     Import(import::Args),
     Init(init::Args),
     Clean(clean::Args),
@@ -146,6 +148,7 @@ pub fn main() -> ExitCode {
         Command::Bless(args) => bless::execute(args, &global),
         Command::Report(args) => report::execute(args, &global),
         Command::Publish(args) => publish::execute(args, &global),
+        Command::Complete(args) => complete::execute(args, &global),
         Command::Import(args) => import::execute(args, &global),
         Command::Init(args) => init::execute(args, &global),
         Command::Clean(args) => clean::execute(args, &global),

@@ -23,7 +23,7 @@ pub(super) struct Args {
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let selection = args.selection.selection();
-    let scenarios = choose(catalogue::scenarios(&global.root)?, &selection.scenarios)?;
+    let scenarios = choose(catalogue::scenarios(&global.root)?, &selection.scenarios, &selection.groups)?;
     let targets = catalogue::targets(&global.root, &scenarios)?;
     let seed = args.selection.seed.unwrap_or_else(draw_seed);
     let plan = planned(&scenarios, &targets, &selection, seed)?;

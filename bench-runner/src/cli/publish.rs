@@ -2,18 +2,21 @@
 
 use super::{EXIT_FINE, Format, Global, stdout};
 use crate::campaign::catalogue::machines;
-use crate::environment::Registry;
-use crate::export::{COMMITTED_LIMIT_BYTES, Found, find_run, parts, write_run};
+use crate::environment::{Registry, engine_tree};
+use crate::export::{
+    COMMITTED_LIMIT_BYTES, Found, find_run, listed_runs, parts, read_indexed_run, write_run,
+};
 use crate::model::{Profile, Run, RunState};
 use anyhow::ensure;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Publish a local run under a version
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bench-runner publish latest --version 0.1.0\n\n\
     Copies the run to results/<version>/<machine>/<run>/ with the version rewritten, and enters it in results/index.json. \
-    What is published already is never changed. A run of more than 5 MiB is published in parts.")]
+    What is published already is never changed. A run of more than 5 MiB is published in parts. Runs of one \
+    version whose engine sources differ are refused.")]
 pub(super) struct Args {
     /// Id of a local run, the beginning of one, or 'latest'
     run: String,
@@ -32,6 +35,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let found = find_run(&results, &args.run, Some("local"))?;
     admit(&found, &args.version)?;
     known_machine(&found.run, &machines(&global.root)?)?;
+    same_engine(&found.run, &results, &args.version, &global.root)?;
     let Found { mut run, mut scenarios, .. } = found;
     args.version.clone_into(&mut run.version);
     "release".clone_into(&mut run.purpose);
@@ -76,6 +80,25 @@ fn admit(found: &Found, version: &str) -> anyhow::Result<()> {
         run.source.version,
         run.source.version
     );
+    Ok(())
+}
+
+/// All runs of a version measure the same engine: git's hash of `engine/` has to agree.
+fn same_engine(run: &Run, results: &Path, version: &str, root: &Path) -> anyhow::Result<()> {
+    let tree = |run: &Run| run.source.engine_tree.clone().or_else(|| engine_tree(root, &run.source.commit));
+    let own = tree(run);
+    for listed in listed_runs(results)?.into_iter().filter(|one| one.version == version) {
+        let (other, _) = read_indexed_run(&listed.base, &listed.run)?;
+        ensure!(
+            own == tree(&other),
+            "run {} measured engine sources {}, and run {} of version {version} measured {}: one version is one \
+             engine; raise the version, or measure the other runs again",
+            run.id,
+            own.as_deref().unwrap_or("that git does not know"),
+            other.id,
+            tree(&other).as_deref().unwrap_or("sources that git does not know")
+        );
+    }
     Ok(())
 }
 

@@ -109,7 +109,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let known = catalogue::targets(&global.root, &all)?;
     let fitting = catalogue::fitting(all, &selection.scenarios, &known, url.as_deref());
-    let scenarios = choose(fitting, &selection.scenarios)?;
+    let scenarios = choose(fitting, &selection.scenarios, &selection.groups)?;
     let seed = args.selection.seed.unwrap_or_else(draw_seed);
     let known = catalogue::targets(&global.root, &scenarios)?;
     let plan = planned(&scenarios, &known, &selection, seed)?;

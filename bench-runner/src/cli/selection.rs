@@ -3,6 +3,7 @@
 use super::Global;
 use crate::campaign::begin::{Selection, Tools, target_triple};
 use crate::model::{Mode, Profile};
+use crate::scenario::Group;
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ pub(super) enum ProfileFlag {
     Smoke,
     /// 3 trials of 1 s: a range, no interval
     Quick,
+    /// 9 trials where a claim is judged, 3 or 5 elsewhere, of 1 s: what a release is published from
+    Release,
     /// 9 trials of 3 s: medians with exact intervals; hours
     Full,
 }
@@ -37,6 +40,33 @@ pub(super) enum ModeFlag {
     External,
 }
 
+/// A part of the product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum GroupFlag {
+    /// Load over sockets in the Redis protocol
+    Wire,
+    /// Memory caps, memory per key, expiry
+    Memory,
+    /// Containers, start-up, switches of one binary
+    Deploy,
+    /// Load over HTTP
+    Http,
+    /// The durable store, and embedded engines beside it
+    Durable,
+}
+
+impl GroupFlag {
+    pub(super) fn group(self) -> Group {
+        match self {
+            Self::Wire => Group::Wire,
+            Self::Memory => Group::Memory,
+            Self::Deploy => Group::Deploy,
+            Self::Http => Group::Http,
+            Self::Durable => Group::Durable,
+        }
+    }
+}
+
 /// Which part of the catalogue.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct SelectionArgs {
@@ -46,6 +76,9 @@ pub(super) struct SelectionArgs {
     /// Only this scenario; may be given several times
     #[arg(long = "scenario", value_name = "KEY")]
     pub(super) scenarios: Vec<String>,
+    /// Only the scenarios of this group; may be given several times
+    #[arg(long = "group", value_name = "GROUP", value_enum)]
+    pub(super) groups: Vec<GroupFlag>,
     /// Only this target; may be given several times. With run, one address of a server that is already running
     /// may stand here instead: redis://[user:password@]host:port[/database], rediss://…, unix:///path, or
     /// http://host:port/path and https://…, of which that one page is read by GET
@@ -68,9 +101,11 @@ impl SelectionArgs {
             profile: match self.profile {
                 ProfileFlag::Smoke => Profile::Smoke,
                 ProfileFlag::Quick => Profile::Quick,
+                ProfileFlag::Release => Profile::Release,
                 ProfileFlag::Full => Profile::Full,
             },
             scenarios: self.scenarios.clone(),
+            groups: self.groups.iter().map(|group| group.group()).collect(),
             targets: self.targets.clone(),
             modes: self
                 .modes

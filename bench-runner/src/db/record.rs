@@ -99,7 +99,7 @@ impl Reader<'_> {
         {
             all.shift_remove(row_only);
         }
-        let mut source = part(all, "source", Some(&["commit_id", "dirty", "source_version"]));
+        let mut source = part(all, "source", Some(&["commit_id", "dirty", "source_version", "engine_tree"]));
         let mut run = part(all, "run", None);
         run.insert("schema".to_owned(), RUN_SCHEMA.into());
         move_field(&mut run, "run_id", "id");

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction};
 
 /// Version of the shape that the last of [`MIGRATIONS`] leaves, kept in `PRAGMA user_version`.
-pub const USER_VERSION: i32 = 4;
+pub const USER_VERSION: i32 = 5;
 
 /// Each takes an empty database (the first) or one of the version before to the next. A migration that a
 /// release has run is never changed; a new shape is a new file.
@@ -12,6 +12,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/v2.sql"),
     include_str!("migrations/v3.sql"),
     include_str!("migrations/v4.sql"),
+    include_str!("migrations/v5.sql"),
 ];
 
 const _: () = assert!(MIGRATIONS.len() as i32 == USER_VERSION);

@@ -17,7 +17,7 @@ pub use fitness::{Facts, Finding, Fitness, is_fit, judge};
 pub use machine::{hypervisor_vendor, machine};
 pub use reader::Reader;
 pub use registry::{Known, Registry};
-pub use source::source;
+pub use source::{engine_tree, source};
 pub use system::system;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which commit is measured?
+//! The commit that is measured, and git's hash of the engine's sources in it.
 
 use crate::model::Source;
 use std::path::Path;
@@ -13,5 +13,22 @@ pub fn source(root: &Path) -> Source {
     };
     let commit = ask(&["rev-parse", "HEAD"]).unwrap_or_default();
     let changed = ask(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
-    Source { commit, dirty: !changed.is_empty(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    Source {
+        dirty: !changed.is_empty(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        engine_tree: engine_tree(root, &commit),
+        commit,
+    }
+}
+
+/// Git's hash of the folder `engine/` in a commit; none where the commit or the folder is not known.
+#[must_use]
+pub fn engine_tree(root: &Path, commit: &str) -> Option<String> {
+    if commit.is_empty() {
+        return None;
+    }
+    let place = format!("{commit}:engine");
+    let ask = ["rev-parse", "--verify", "--quiet", &place];
+    let output = Command::new("git").arg("-C").arg(root).args(ask).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -1,13 +1,16 @@
-//! What readers in other languages go by: JSON Schema and TypeScript types, generated from [`crate::model`].
+//! Contracts with readers in other languages: JSON Schema and TypeScript types, generated from [`crate::model`], and the
+//! catalogue of scenarios.
 //!
 //! The files are committed and a test compares them, so a changed field shows in the diff of the contract too.
 
 use super::canonical;
+use super::catalogue::catalogue;
 use crate::model::{
     BLESSINGS_SCHEMA, BLESSINGS_SCHEMA_VERSION, Blessings, CALIBRATION_SCHEMA, CALIBRATION_SCHEMA_VERSION,
     CLAIMS_SCHEMA, Calibration, Claims, GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, INDEX_SCHEMA, Index,
     RUN_SCHEMA, Run, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord,
 };
+use crate::scenario::Scenario;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
@@ -28,7 +31,7 @@ pub struct Contract {
 ///
 /// # Errors
 /// When a schema cannot be spelled as JSON, which a change of the model's types could bring about.
-pub fn generate() -> Result<Vec<Contract>, serde_json::Error> {
+pub fn generate(scenarios: &[Scenario]) -> Result<Vec<Contract>, serde_json::Error> {
     let mut contracts = vec![
         schema_of::<Run>("run", RUN_SCHEMA, SCHEMA_VERSION, "run.json: one sitting on one machine")?,
         schema_of::<ScenarioRecord>(
@@ -59,6 +62,10 @@ pub fn generate() -> Result<Vec<Contract>, serde_json::Error> {
         schema_of::<Gate>("gate", GATE_SCHEMA, GATE_SCHEMA_VERSION, "gate.json: base against head")?,
     ];
     contracts.push(Contract { path: PathBuf::from("website/src/generated/records.ts"), text: type_script() });
+    contracts.push(Contract {
+        path: PathBuf::from("website/src/generated/scenarios.json"),
+        text: canonical::to_text(&catalogue(scenarios))?,
+    });
     Ok(contracts)
 }
 
@@ -66,12 +73,12 @@ pub fn generate() -> Result<Vec<Contract>, serde_json::Error> {
 ///
 /// # Errors
 /// As [`generate`].
-pub fn stale(root: &Path) -> Result<Vec<PathBuf>, serde_json::Error> {
+pub fn stale(root: &Path, scenarios: &[Scenario]) -> Result<Vec<PathBuf>, serde_json::Error> {
     let differs = |contract: &Contract| match std::fs::read_to_string(root.join(&contract.path)) {
         Ok(text) => text != contract.text,
         Err(_) => true,
     };
-    Ok(generate()?.into_iter().filter(differs).map(|contract| contract.path).collect())
+    Ok(generate(scenarios)?.into_iter().filter(differs).map(|contract| contract.path).collect())
 }
 
 fn schema_of<T: JsonSchema>(
@@ -172,24 +179,25 @@ mod tests {
     #[test]
     fn committed_contracts_are_those_of_the_types() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let stale = stale(&root).unwrap();
+        let scenarios = crate::campaign::catalogue::scenarios(&root).unwrap();
+        let stale = stale(&root, &scenarios).unwrap();
         assert!(stale.is_empty(), "stale: {stale:?}; run `bench-runner contracts` and commit what it writes");
     }
 
     #[test]
     fn a_missing_or_changed_file_is_stale() {
         let root = tempfile::tempdir().unwrap();
-        let all = generate().unwrap();
-        assert_eq!(stale(root.path()).unwrap().len(), all.len());
+        let all = generate(&[]).unwrap();
+        assert_eq!(stale(root.path(), &[]).unwrap().len(), all.len());
         for contract in &all {
             let path = root.path().join(&contract.path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, &contract.text).unwrap();
         }
-        assert_eq!(stale(root.path()).unwrap(), Vec::<PathBuf>::new());
+        assert_eq!(stale(root.path(), &[]).unwrap(), Vec::<PathBuf>::new());
         let types = root.path().join("website/src/generated/records.ts");
         std::fs::write(&types, "export type Run = unknown;\n").unwrap();
-        assert_eq!(stale(root.path()).unwrap(), [PathBuf::from("website/src/generated/records.ts")]);
+        assert_eq!(stale(root.path(), &[]).unwrap(), [PathBuf::from("website/src/generated/records.ts")]);
     }
 
     #[test]
@@ -205,7 +213,7 @@ mod tests {
 
     #[test]
     fn schemas_pin_name_and_version_and_use_no_unknown_formats() {
-        for contract in generate().unwrap().iter().filter(|one| one.path.ends_with("run.schema.json")) {
+        for contract in generate(&[]).unwrap().iter().filter(|one| one.path.ends_with("run.schema.json")) {
             let schema: Value = serde_json::from_str(&contract.text).unwrap();
             assert_eq!(schema["properties"]["schema"]["const"], RUN_SCHEMA);
             assert_eq!(schema["properties"]["schema_version"]["const"], SCHEMA_VERSION);

@@ -9,7 +9,7 @@ use super::canonical;
 use super::read::read_index;
 use crate::model::{
     INDEX_SCHEMA, Index, IndexFile, IndexMachine, IndexRun, IndexVersion, Run, SCHEMA_VERSION, ScenarioEntry,
-    ScenarioRecord, Status, Tool,
+    ScenarioRecord, Status, Tool, version_key,
 };
 use anyhow::{Context as _, bail, ensure};
 use std::fs::File;
@@ -238,13 +238,6 @@ fn empty_index(tool: &Tool) -> Index {
         tool: tool.clone(),
         versions: Vec::new(),
     }
-}
-
-/// `0.10.0` after `0.9.0`; a release after its pre-releases.
-pub(crate) fn version_key(version: &str) -> (Vec<u64>, bool, String) {
-    let (numbers, pre) = version.split_once('-').unwrap_or((version, ""));
-    let numbers = numbers.split('.').map(|part| part.parse().unwrap_or(u64::MAX)).collect();
-    (numbers, pre.is_empty(), pre.to_owned())
 }
 
 /// Names become files and folders: nothing that could lead out of `results/`.

@@ -104,7 +104,30 @@ pub struct Claim {
     pub verdict: ClaimVerdict,
     /// One sentence: why.
     pub reason: String,
+    /// Newest version among the runs that give the verdict. Absent where it is not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub version: Option<String>,
     /// One per machine with a stored run, in the order of their keys.
+    pub machines: Vec<ClaimOnMachine>,
+    /// What an earlier version came to, where the newest version of every machine has no verdict.
+    /// Absent where there is one, or none ever was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub earlier: Option<ClaimEarlier>,
+}
+
+/// A claim judged by the newest of the earlier versions that has a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimEarlier {
+    /// The version.
+    pub version: String,
+    /// `fails` where it failed on one of its machines, else `holds`.
+    pub verdict: ClaimVerdict,
+    /// One sentence: why.
+    pub reason: String,
+    /// The machines that have a verdict of it, in the order of their keys.
     pub machines: Vec<ClaimOnMachine>,
 }
 

@@ -16,6 +16,7 @@ mod run;
 mod source;
 mod trial;
 mod unfinished;
+mod version;
 
 pub use bless::*;
 pub use calibration::*;
@@ -28,6 +29,7 @@ pub use run::*;
 pub use source::*;
 pub use trial::*;
 pub use unfinished::*;
+pub use version::version_key;
 
 /// Version of the JSON records written by this build; older ones are migrated on reading.
 pub const SCHEMA_VERSION: u32 = 2;

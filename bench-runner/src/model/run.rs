@@ -5,16 +5,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// How long and how often each cell was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+/// How long and how often each cell was measured, shortest first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
     /// One trial of 0.1 s: shows that everything runs. Never published.
     Smoke,
     /// Three trials of 1 s: a range, no interval; passes no verdict on a rival.
     Quick,
+    /// Nine trials where a claim is judged, three or five elsewhere, each as short as its spread
+    /// allows: the profile of a release. Absent before 0.5.1.
+    Release,
     /// Nine trials of 3 s: medians with exact intervals.
     Full,
+}
+
+impl Profile {
+    /// Whether its trials are long enough that one of them can meet a bound for every trial.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        matches!(self, Self::Release | Self::Full)
+    }
 }
 
 /// Whether a run went through its whole plan.

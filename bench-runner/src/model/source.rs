@@ -32,6 +32,11 @@ pub struct Source {
     pub dirty: bool,
     /// Version in the workspace's Cargo.toml.
     pub version: String,
+    /// Git's hash of the folder `engine/` in that commit: runs of one version are published only where
+    /// they agree in it. Absent before 0.5.1, and outside a git checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub engine_tree: Option<String>,
 }
 
 /// What a target is to us.

@@ -108,7 +108,8 @@ pub fn build(request: &Request<'_>) -> Plan {
                     steps.push(Step { position: place(&steps), ..step });
                 }
                 let trials = unit.trials.unwrap_or(trials);
-                if trial >= trials {
+                let work = of_trial(rotated(&unit.work, trial, trials), trial);
+                if trial >= trials || work.cells().is_empty() {
                     continue;
                 }
                 steps.push(Step {
@@ -122,7 +123,7 @@ pub fn build(request: &Request<'_>) -> Plan {
                     cap_bytes: unit.cap_bytes,
                     memory_limit_bytes: unit.memory_limit_bytes,
                     variant: unit.variant.clone(),
-                    work: drawn_anew(rotated(&unit.work, trial, trials), seed),
+                    work: drawn_anew(work, seed),
                 });
             }
         }
@@ -209,6 +210,14 @@ fn arranged_units(scenario: &Scenario, seed: u64, request: &Request<'_>) -> Vec<
         .collect();
     let owners: Vec<&str> = all.iter().map(|unit| unit.target.as_str()).collect();
     arrange(&owners, seed).into_iter().filter_map(|index| all.get(index).cloned()).collect()
+}
+
+/// Without the cells that have fewer trials.
+fn of_trial(mut work: Work, trial: u32) -> Work {
+    if let Work::Wire { phases } = &mut work {
+        phases.retain(|phase| phase.trials.is_none_or(|own| trial < own));
+    }
+    work
 }
 
 /// A process that has been up for a while is not the one that was just started: each trial begins with

@@ -233,6 +233,7 @@ fn phase(load: &Load, who: Who<'_>, placement: Placement, point: Point) -> WireP
         min_operations: if point.offer.arrival().is_some() { 1 } else { rules.min_operations },
         exact_operations: point.requests,
         timeout_s: rules.timeout_s.max(min_seconds * 3.0 + 10.0),
+        trials: load.trials.map(|own| own.of(who.profile)),
     }
 }
 

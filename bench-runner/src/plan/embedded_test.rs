@@ -267,9 +267,9 @@ fn durable() -> Vec<Scenario> {
 fn the_durable_scenarios_have_cells_for_a_look_and_for_a_record_and_keep_to_their_time() {
     let of =
         |plan: &Plan| -> BTreeSet<String> { plan.steps.iter().map(|step| step.scenario.clone()).collect() };
-    let [smoke, quick, full] = PROFILES.map(|profile| planned(&durable(), profile));
-    assert_eq!((of(&smoke).len(), of(&full).len()), (13, 13));
-    for plan in [&smoke, &quick, &full] {
+    let [smoke, quick, release, full] = PROFILES.map(|profile| planned(&durable(), profile));
+    for plan in [&smoke, &quick, &release, &full] {
+        assert_eq!(of(plan).len(), 13);
         let mut keys = BTreeSet::new();
         for step in plan.steps.iter().filter(|step| step.trial == 0) {
             for cell in step.work.cells() {
@@ -284,7 +284,8 @@ fn the_durable_scenarios_have_cells_for_a_look_and_for_a_record_and_keep_to_thei
         }
     }
     let seconds = |plan: &Plan| plan.steps.iter().map(step_seconds).sum::<f64>();
-    assert!(seconds(&quick) <= 150.0, "quick: {:.0} s", seconds(&quick));
+    // Quick has a figure of every scenario: a quarter of an hour of the forty minutes that all have.
+    assert!(seconds(&quick) <= 900.0, "quick: {:.0} s", seconds(&quick));
     assert!(seconds(&smoke) <= 40.0, "smoke: {:.0} s", seconds(&smoke));
 }
 

@@ -187,6 +187,9 @@ pub struct WirePhase {
     pub exact_operations: Option<u64>,
     /// It is a `timeout` after this many seconds.
     pub timeout_s: f64,
+    /// Fewer trials than its scenario has.
+    #[serde(default)]
+    pub trials: Option<u32>,
 }
 
 /// When do the requests of a cell start?

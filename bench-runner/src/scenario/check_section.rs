@@ -60,6 +60,9 @@ pub(super) fn load(faults: &mut Faults, load: &Load) {
     if let Some(seconds) = &load.seconds {
         per_profile(faults, "seconds", seconds, 0.05, 600.0);
     }
+    if let Some(trials) = &load.trials {
+        per_profile(faults, "trials", trials, 0, 100);
+    }
     if let Some(limit) = load.memory_limit_bytes {
         between(faults, "memory_limit_bytes", limit, LIMIT_MIN, 1 << 40);
     }

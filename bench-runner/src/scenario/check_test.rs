@@ -153,9 +153,9 @@ fn rates_may_follow_their_peak() {
 fn a_scenario_may_have_trials_of_its_own() {
     let text = GOOD.replace("revision = 1", "revision = 1\ntrials = { smoke = 1, quick = 2, full = 3 }");
     let scenario = Scenario::parse("demo.toml", &text).unwrap();
-    assert_eq!(PROFILES.map(|profile| scenario.rules(profile).trials), [1, 2, 3]);
+    assert_eq!(PROFILES.map(|profile| scenario.rules(profile).trials), [1, 2, 3, 3]);
     let plain = Scenario::parse("demo.toml", GOOD).unwrap();
-    assert_eq!(PROFILES.map(|profile| plain.rules(profile).trials), [1, 3, 9]);
+    assert_eq!(PROFILES.map(|profile| plain.rules(profile).trials), [1, 3, 5, 9]);
 }
 
 #[test]

@@ -21,6 +21,9 @@ pub struct Definition {
     pub revision: u32,
     /// Place in the catalogue, in lists and on pages.
     pub place: u32,
+    /// Part of the product that it measures.
+    #[serde(default)]
+    pub group: Group,
     /// It is measured only where it is asked for by name.
     #[serde(default)]
     pub by_name: bool,
@@ -91,6 +94,52 @@ impl Kind {
             Self::MemoryPerKey => "memory_per_key",
             Self::Expiry => "expiry",
             Self::Tail => "tail",
+        }
+    }
+}
+
+/// The part of the product that a scenario measures. What a release has to measure again is said by group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Load over sockets in the Redis protocol.
+    #[default]
+    Wire,
+    /// Memory caps, memory per key, expiry.
+    Memory,
+    /// Containers, start-up, switches of one binary.
+    Deploy,
+    /// Load over HTTP.
+    Http,
+    /// The durable store, and embedded engines beside it.
+    Durable,
+}
+
+/// Every group, in the order of pages and lists.
+pub const GROUPS: [Group; 5] = [Group::Wire, Group::Memory, Group::Deploy, Group::Http, Group::Durable];
+
+impl Group {
+    /// As it is spelled in files and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wire => "wire",
+            Self::Memory => "memory",
+            Self::Deploy => "deploy",
+            Self::Http => "http",
+            Self::Durable => "durable",
+        }
+    }
+
+    /// What it holds, for people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Wire => "Server: requests over the wire",
+            Self::Memory => "Server: memory and eviction",
+            Self::Deploy => "Server: containers and start-up",
+            Self::Http => "HTTP",
+            Self::Durable => "Durable store",
         }
     }
 }
@@ -166,11 +215,15 @@ pub struct Start {
 /// A value that follows the profile.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub struct PerProfile<T> {
     /// In `smoke`.
     pub smoke: T,
     /// In `quick`.
     pub quick: T,
+    /// In `release`; absent: as in `full`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<T>,
     /// In `full`.
     pub full: T,
 }
@@ -182,6 +235,7 @@ impl<T: Copy> PerProfile<T> {
         match profile {
             Profile::Smoke => self.smoke,
             Profile::Quick => self.quick,
+            Profile::Release => self.release.unwrap_or(self.full),
             Profile::Full => self.full,
         }
     }

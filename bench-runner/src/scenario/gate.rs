@@ -116,6 +116,7 @@ impl GateDefinition {
             kind: Kind::Wire,
             revision: 1,
             by_name: false,
+            group: super::Group::Wire,
             place: 0,
             stresses: "what a pull request may not make slower".to_owned(),
             analysis: "Base and head under the same loads, in turns.".to_owned(),

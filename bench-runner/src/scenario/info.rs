@@ -61,13 +61,19 @@ fn resolve(section: Value, profile: Profile) -> Option<Value> {
     {
         return None;
     }
-    if map.len() == PROFILES.len()
-        && let Some(value) = map.get(name)
-    {
-        return Some(value.clone());
+    if is_per_profile(&map) {
+        let own = map.get(name).or_else(|| map.get(profile_name(Profile::Full)));
+        return own.cloned();
     }
     let resolved = map.into_iter().filter_map(|(key, value)| Some((key, resolve(value, profile)?)));
     Some(Value::Object(resolved.collect()))
+}
+
+/// Whether the keys are those of a [`super::PerProfile`], which may lack `release`.
+fn is_per_profile(map: &Map<String, Value>) -> bool {
+    let must = PROFILES.iter().filter(|profile| **profile != Profile::Release);
+    map.contains_key(profile_name(Profile::Quick))
+        && must.into_iter().all(|profile| map.contains_key(profile_name(*profile)))
 }
 
 /// Joins the lines of each paragraph: the file is wrapped for its editor, the page wraps for its reader.
@@ -106,6 +112,10 @@ mod tests {
         let section = json!({"starts": {"smoke": 1, "quick": 5, "full": 9}, "profiles": ["quick"]});
         assert_eq!(resolve(section.clone(), Profile::Quick), Some(json!({"starts": 5})));
         assert_eq!(resolve(section, Profile::Full), None);
+        let every = json!({"starts": {"smoke": 1, "quick": 5, "full": 9}});
+        assert_eq!(resolve(every, Profile::Release), Some(json!({"starts": 9})));
+        let own = json!({"starts": {"smoke": 1, "quick": 5, "release": 7, "full": 9}});
+        assert_eq!(resolve(own, Profile::Release), Some(json!({"starts": 7})));
     }
 
     #[test]

@@ -73,6 +73,9 @@ pub struct Load {
     /// How long a cell is measured at least, instead of the profile's time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<PerProfile<f64>>,
+    /// Fewer trials than the scenario has; nought: none in that profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trials: Option<PerProfile<u32>>,
     /// CPUs of target and generator; absent: apart.
     #[serde(default = "apart")]
     pub placement: Vec<PlacementChoice>,

@@ -20,7 +20,7 @@ mod words;
 pub use cap::{Cap, Fill, Hostile, Idle, Overwrite, Trace, TtlChurn, Written};
 pub use check::{Scenario, ScenarioError, known_targets};
 pub use counted::{Component, CountedDefinition, Exchange, ExchangeOperation};
-pub use definition::{Definition, Kind, Only, PerProfile, Start, TargetUse};
+pub use definition::{Definition, GROUPS, Group, Kind, Only, PerProfile, Start, TargetUse};
 pub use embedded::{Embedded, EmbeddedOperation, StoreChoice, USUAL_BATCH};
 pub use gate::{BuildRecipe, CalibrationBuild, GATE, GateDefinition, Layouts, TrialRule};
 pub use info::info;

@@ -1,4 +1,4 @@
-//! How long and how often is a cell measured under each profile?
+//! Profiles: how long and how often each cell is measured.
 //!
 //! One table for all scenarios, so that a figure of one is never shorter than its neighbour's by accident.
 
@@ -43,6 +43,14 @@ impl Rules {
                 timeout_s: 30.0,
                 foreign_cpu_cores_max: Some(0.15),
             },
+            Profile::Release => Self {
+                trials: 5,
+                min_seconds: 1.0,
+                min_operations: 5_000,
+                warmup_s: 0.2,
+                timeout_s: 180.0,
+                foreign_cpu_cores_max: Some(0.15),
+            },
             Profile::Full => Self {
                 trials: 9,
                 min_seconds: 3.0,
@@ -57,7 +65,7 @@ impl Rules {
 }
 
 /// Every profile, shortest first.
-pub const PROFILES: [Profile; 3] = [Profile::Smoke, Profile::Quick, Profile::Full];
+pub const PROFILES: [Profile; 4] = [Profile::Smoke, Profile::Quick, Profile::Release, Profile::Full];
 
 /// The spelling of a profile on the command line and in records.
 #[must_use]
@@ -65,6 +73,7 @@ pub fn profile_name(profile: Profile) -> &'static str {
     match profile {
         Profile::Smoke => "smoke",
         Profile::Quick => "quick",
+        Profile::Release => "release",
         Profile::Full => "full",
     }
 }

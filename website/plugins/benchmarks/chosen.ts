@@ -4,7 +4,7 @@ import type {LoadedRun} from './load';
 
 type Records = Pick<LoadedRun, 'run' | 'scenarios'>;
 
-const LENGTH: Record<Profile, number> = {smoke: 0, quick: 1, full: 2};
+const LENGTH: Record<Profile, number> = {smoke: 0, quick: 1, release: 2, full: 3};
 
 /**
  * The run of the longest profile, of those the newest: chosen by that alone, never by figures, as claims are judged.

@@ -537,7 +537,38 @@ export type Claim = {
    */
   reason: string,
   /**
+   * Newest version among the runs that give the verdict. Absent where it is not measured.
+   */
+  version?: string,
+  /**
    * One per machine with a stored run, in the order of their keys.
+   */
+  machines: Array<ClaimOnMachine>,
+  /**
+   * What an earlier version came to, where the newest version of every machine has no verdict.
+   * Absent where there is one, or none ever was.
+   */
+  earlier?: ClaimEarlier,
+};
+
+/**
+ * A claim judged by the newest of the earlier versions that has a verdict.
+ */
+export type ClaimEarlier = {
+  /**
+   * The version.
+   */
+  version: string,
+  /**
+   * `fails` where it failed on one of its machines, else `holds`.
+   */
+  verdict: ClaimVerdict,
+  /**
+   * One sentence: why.
+   */
+  reason: string,
+  /**
+   * The machines that have a verdict of it, in the order of their keys.
    */
   machines: Array<ClaimOnMachine>,
 };
@@ -1580,9 +1611,9 @@ export type ProcessFacts = {
 };
 
 /**
- * How long and how often each cell was measured.
+ * How long and how often each cell was measured, shortest first.
  */
-export type Profile = "smoke" | "quick" | "full";
+export type Profile = "smoke" | "quick" | "release" | "full";
 
 /**
  * A ratio between two cells of one campaign, per block in log space.
@@ -1892,6 +1923,11 @@ export type Source = {
    * Version in the workspace's Cargo.toml.
    */
   version: string,
+  /**
+   * Git's hash of the folder `engine/` in that commit: runs of one version are published only where
+   * they agree in it. Absent before 0.5.1, and outside a git checkout.
+   */
+  engine_tree?: string,
 };
 
 /**

@@ -243,7 +243,7 @@ pub(super) fn spread_words(run: &Run, scenarios: &[ScenarioRecord]) -> String {
         format!("Medians of {n} trials; in brackets the smallest and the largest.")
     };
     match run.profile {
-        Profile::Full => words,
+        Profile::Release | Profile::Full => words,
         Profile::Quick => format!("{words} A quick run: no verdict on a rival."),
         Profile::Smoke => {
             format!("{words} A smoke run shows that everything runs; its figures mean nothing.")
