@@ -1,11 +1,11 @@
 // Do pages of embedded engines on a disk show what those records have, and pages of older records what they always did?
 import {expect, test} from 'vitest';
 import type {Measurement} from '../src/generated/records';
-import {diskSentence, isDurable, wordColumns} from '../src/lib/durable';
+import {diskSentence, isDurable, promises, tablesPerLevel} from '../src/lib/durable';
 import {findings, headlinePoints} from '../src/lib/finding';
-import {checkMetrics, headlineMetrics, slimMetrics} from '../src/lib/metrics';
+import {checkMetrics, headlineMetrics, resourceMetrics, slimMetrics} from '../src/lib/metrics';
 import {type PageScenario, points} from '../src/lib/record';
-import {table} from '../src/lib/tables';
+import {blocks} from '../src/lib/tables';
 import {windowFigures} from '../src/lib/windows';
 import {fixtureScenario} from './fixture';
 
@@ -35,35 +35,38 @@ function embedded(operation: string, more: Measurement[], facts: Record<string, 
 const heads = (record: PageScenario) => headlineMetrics(record).map(({head}) => head);
 
 test('a record from before the durable store keeps its columns', () => {
-  const {record, run} = embedded('read_random', []);
+  const {record} = embedded('read_random', []);
   expect(isDurable(record)).toBe(false);
-  expect(wordColumns(record)).toEqual([]);
-  expect(heads(record)).not.toContain('Read per op');
+  expect(promises(record.cells)).toEqual([]);
+  expect(heads(record)).not.toContain('Until settled');
   expect(checkMetrics(record).map(({key}) => key)).toContain('read_bytes_per_op');
-  expect(table(record, run, 'headline').columns.some(({words}) => words)).toBe(false);
 });
 
 test('a load shows both rates, its promise and its tables', () => {
   const more = [measured('settled_ops_per_second', '1/s', 250_000), measured('rss_anonymous_bytes', 'bytes', 1e6)];
   const {record, run} = embedded('load', more, {sync_promise: 'survives the process', tables_per_level: [4, 10, 0]});
   expect(isDurable(record)).toBe(true);
-  expect(heads(record)).toEqual(expect.arrayContaining(['Throughput', 'Until settled', 'Read per op', 'RSS without files']));
+  expect(heads(record)).toEqual(expect.arrayContaining(['Throughput', 'Until settled']));
+  expect(resourceMetrics(record).map(({head}) => head)).toEqual(expect.arrayContaining(['RSS without files', 'Read per op']));
   expect(checkMetrics(record).map(({key}) => key)).not.toContain('read_bytes_per_op');
-  const {columns, groups} = table(record, run, 'headline');
-  expect(columns.slice(-2).map(({head}) => head)).toEqual(['An acknowledged write', 'Tables per level']);
-  const row = groups.flatMap((group) => group.rows).find(({failure}) => !failure);
-  expect(row?.figures.slice(-2).map((figure) => figure?.value)).toEqual(['survives the process', '4 / 10 / 0']);
-  expect(row?.figures).toHaveLength(columns.length);
+  const ok = record.cells.find(({status}) => status === 'ok');
+  expect(ok && tablesPerLevel(ok)).toBe('4 in level 0, 10 in level 1');
+  expect(promises(record.cells)[0]).toMatchObject({target: 'plumbkv', promise: 'survives the process'});
+  expect(blocks(record, run).map(({title, folded}) => [title, folded])).toEqual([['Loads', false]]);
   expect(slimMetrics(record).map(({key}) => key)).toContain('settled_ops_per_second');
 });
 
-test('reads have no promise, and what is only loaded for others stands for no scenario', () => {
+test('reads have no promise, and what is only loaded for others is folded and represents no scenario', () => {
   const facts = {sync_promise: 'survives the process', tables_per_level: [1]};
   const more = [measured('rss_anonymous_bytes', 'bytes', 1e6)];
-  expect(wordColumns(embedded('read_random', more, facts).record)).toEqual([]);
+  expect(promises(embedded('read_random', more, facts).record.cells)).toEqual([]);
   const {record, run} = embedded('stock', more, facts);
-  expect(wordColumns(record).map(({head}) => head)).toEqual(['Tables per level']);
   expect(headlinePoints(points(record, run))).toEqual([]);
+  const reads = embedded('read_random', more, facts).record.cells;
+  expect(blocks({...record, cells: [...record.cells, ...reads]}, run).map(({title, folded}) => [title, folded])).toEqual([
+    ['Reads', false],
+    ['Loads of the stored directories', true],
+  ]);
 });
 
 test('an opening is told by its time', () => {

@@ -1,5 +1,8 @@
 // Are numbers shown with the digits that their spread allows?
+import {readFileSync} from 'node:fs';
+import path from 'node:path';
 import {describe, expect, test} from 'vitest';
+import {isWithinReach, scaleOfAll} from '../src/lib/units';
 import {bytes, count, duration, figure, fixed, ratio, scaleFor, short, tickLabels, time, withUnit, word} from '../src/lib/format';
 
 const shown = (median: number, low: number, high: number, unit = '1/s') => figure({median, low, high}, scaleFor(unit, median));
@@ -15,6 +18,12 @@ describe('figure', () => {
     expect(shown(median, low, high)).toEqual(expected);
   });
 
+  const cases = JSON.parse(readFileSync(path.join(__dirname, '..', '..', 'bench-runner', 'tests', 'fixtures', 'digits.json'), 'utf8')) as {median: number; low: number; high: number; text: string}[];
+  test.each(cases)('a cell of $median has the digits that it has in the README', ({text, ...measured}) => {
+    const {value, low, high} = figure(measured, {unit: '', factor: 1});
+    expect(`${value} (${low}–${high})`).toBe(text);
+  });
+
   test('counts stay whole, and exact ones keep every digit', () => {
     expect(shown(3, 2, 3, 'count')).toEqual({value: '3', low: '2', high: '3'});
     expect(shown(2312, 2312, 2312, 'count').value).toBe('2,312');
@@ -25,11 +34,25 @@ describe('figure', () => {
   });
 });
 
-test('scales are chosen by the largest value of a column', () => {
-  expect(scaleFor('1/s', 9_999).unit).toBe('ops/s');
-  expect(scaleFor('1/s', 10_000).unit).toBe('k\u00a0ops/s');
-  expect(scaleFor('bytes', 2 ** 21).unit).toBe('MiB');
-  expect(scaleFor('ms', 12)).toEqual({unit: 'ms', factor: 1});
+test('a unit is the one a person would choose', () => {
+  const unit = (stored: string, ...values: number[]) => scaleOfAll(stored, values).unit;
+  expect(unit('1/s', 950)).toBe('ops/s');
+  expect(unit('1/s', 9_500)).toBe('k\u00a0ops/s');
+  expect(unit('1/s', 2_300_000)).toBe('M\u00a0ops/s');
+  expect(unit('bytes', 96 * 2 ** 20, 1.2 * 2 ** 30)).toBe('MiB');
+  expect(unit('bytes', 2e-4)).toBe('bytes');
+  expect(unit('ns', 770_000_000)).toBe('ms');
+  expect(unit('ms', 0.000651)).toBe('ns');
+  expect(unit('ms', 12)).toBe('ms');
+  expect(unit('count', 2_312)).toBe('');
+  expect(unit('count', 91_240)).toBe('thousand');
+  expect(unit('cores', 0.3)).toBe('cores');
+  expect(scaleFor('bytes', 2 ** 21)).toEqual({unit: 'MiB', factor: 2 ** -20});
+});
+
+test('a figure is within three orders of magnitude of its unit', () => {
+  expect([0, 0.001, 1, 9_999].every(isWithinReach)).toBe(true);
+  expect([0.0009, 10_000].some(isWithinReach)).toBe(false);
 });
 
 test('numbers group thousands, use a true minus, and never show minus nought', () => {

@@ -1,4 +1,4 @@
-// What is special about a record of embedded engines on a disk? Its metrics, its columns of words, and the disk beside it.
+// Records of embedded engines on a disk: what marks them, what their writes promise, their tables, and the disk beside them.
 //
 // Records of versions before the durable store have the kind `embedded` too, and none of this: their pages stay what they are.
 import type {Environment} from '../generated/records';
@@ -16,35 +16,32 @@ export function isStock(cell: Pick<PageCell, 'axes'>): boolean {
   return cell.axes.operation === 'stock';
 }
 
-/** A column of words, from a fact that the trials of a cell share. */
-export interface Words {
-  head: string;
-  of: (cell: PageCell) => string | undefined;
-}
-
 const WRITES = ['load', 'write', 'mixed', 'ycsb_a', 'ycsb_b', 'ycsb_d', 'ycsb_e', 'ycsb_f'];
 const TABLES = ['load', 'stock', 'read_before', 'compact', 'read_after', 'open', 'open_killed'];
 
-const WORDS: Words[] = [
-  {
-    head: 'An acknowledged write',
-    of: (cell) => {
-      const promise = WRITES.includes(cell.axes.operation) ? fact(cell, 'sync_promise') : undefined;
-      return typeof promise === 'string' ? promise : undefined;
-    },
-  },
-  {
-    head: 'Tables per level',
-    of: (cell) => {
-      const tables = TABLES.includes(cell.axes.operation) ? fact(cell, 'tables_per_level') : undefined;
-      return Array.isArray(tables) ? tables.map(String).join(' / ') : undefined;
-    },
-  },
-];
+export interface SyncPromise {
+  target: string;
+  /** When writes are forced to the device: absent where the system likes. */
+  sync: string | undefined;
+  promise: string;
+}
 
-/** The columns of words that a table of these cells has. */
-export function wordColumns(record: PageScenario): Words[] {
-  return isDurable(record) ? WORDS.filter(({of}) => record.cells.some((cell) => of(cell) !== undefined)) : [];
+/** What an acknowledged write survives, once per engine and sync mode. */
+export function promises(cells: PageCell[]): SyncPromise[] {
+  const found = new Map<string, SyncPromise>();
+  for (const cell of cells.filter(({status, axes}) => status === 'ok' && WRITES.includes(axes.operation))) {
+    const promise = fact(cell, 'sync_promise');
+    if (typeof promise === 'string') found.set(`${cell.target}/${cell.axes.sync}/${promise}`, {target: cell.target, sync: cell.axes.sync, promise});
+  }
+  return [...found.values()];
+}
+
+/** Tables of a store by level, where they say something of a cell: `3 in level 0, 4 in level 6`. */
+export function tablesPerLevel(cell: PageCell): string | undefined {
+  const tables = cell.status === 'ok' && TABLES.includes(cell.axes.operation) ? fact(cell, 'tables_per_level') : undefined;
+  if (!Array.isArray(tables)) return undefined;
+  const filled = tables.flatMap((number, level) => (Number(number) > 0 ? [`${String(number)} in level ${level}`] : []));
+  return filled.length > 0 ? filled.join(', ') : 'none';
 }
 
 /** Of the last trial that went well: a store's tables differ a little from one to the next. */

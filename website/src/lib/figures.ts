@@ -55,12 +55,13 @@ export function lineLabel(cell: PageCell, run: Run): string {
   return roleOf(run, cell.target) === 'subject' ? `… ${where}` : `${name} ${where}`;
 }
 
-/** Label above a bar. */
+/** Label above a bar and of a row; natively is the usual way and goes without saying. */
 export function rowLabel(cell: PageCell, run: Run): string {
   const role = roleOf(run, cell.target);
   if (role === 'ceiling') return 'ceiling of the load generator';
   if (role === 'floor') return `floor of the machine: ${shortTitle(targetOf(run, cell.target), cell.target).replace(/^floor,? /, '')}`;
-  return `${shortTitle(targetOf(run, cell.target), cell.target)}, ${MODE_LABELS[cell.mode]}`;
+  const title = shortTitle(targetOf(run, cell.target), cell.target);
+  return cell.mode === 'native' ? title : `${title}, ${MODE_LABELS[cell.mode]}`;
 }
 
 /** Axes along which a line can be drawn. */

@@ -1,16 +1,13 @@
-// How is a number shown: in which unit, with how many digits, with which words around it?
+// Formatting of numbers: digits cut at the uncertainty, units, and the words around them.
+import {type Scale, scaleFor} from './units';
+
+export {type Scale, scaleFor} from './units';
 
 /** A median with its spread, in one unit. */
 export interface Spreadable {
   median: number;
   low: number;
   high: number;
-}
-
-/** The unit of a column: what it is called and what a stored value is multiplied by. */
-export interface Scale {
-  unit: string;
-  factor: number;
 }
 
 /** Texts of a figure, cut at its uncertainty. */
@@ -22,35 +19,17 @@ export interface Figure {
 
 const NO_BREAK = '\u00a0';
 
-/** The scale for values stored in `unit`, chosen once for a column by its largest value. */
-export function scaleFor(unit: string, largest: number): Scale {
-  switch (unit) {
-    case '1/s':
-      return largest >= 10_000 ? {unit: `k${NO_BREAK}ops/s`, factor: 1e-3} : {unit: 'ops/s', factor: 1};
-    case 'ns':
-      return largest < 1_000 ? {unit: 'ns', factor: 1} : {unit: 'µs', factor: 1e-3};
-    case 'bytes':
-    case 'bytes/s':
-    case 'B/s': {
-      const per = unit === 'bytes' ? '' : '/s';
-      if (largest >= 1024 ** 3) return {unit: `GiB${per}`, factor: 1024 ** -3};
-      if (largest >= 1024 ** 2) return {unit: `MiB${per}`, factor: 1024 ** -2};
-      return largest >= 1024 ? {unit: `KiB${per}`, factor: 1 / 1024} : {unit: `bytes${per}`, factor: 1};
-    }
-    case 'count':
-    case 'ratio':
-      return {unit: '', factor: 1};
-    default:
-      return {unit, factor: 1};
-  }
-}
-
-/** Digits end where the spread begins: 411,873 between 405,100 and 418,300 is 412,000. Two to four remain. */
+/**
+ * Decimals of a figure (negative: tens, hundreds). Digits end where the uncertainty begins, half the width of the spread:
+ * 411,873 between 405,100 and 418,300 is 412,000. Two to four significant digits remain; without a spread three, since one
+ * trial promises no more. The same rule as `bench-runner/src/stats/digits.rs`; both read the cases of `digits.json`.
+ */
 export function decimals({median, low, high}: Spreadable): number {
-  const magnitude = exponent(median);
-  const half = Math.max(high - median, median - low);
-  const significant = half > 0 ? magnitude - exponent(half) + 1 : 3;
-  return Math.min(Math.max(significant, 2), 4) - 1 - magnitude;
+  const half = Math.abs(high - low) / 2;
+  // Beside a wide spread a median of almost nothing has no digits of its own.
+  const magnitude = exponent(Math.max(Math.abs(median), half));
+  const position = half > 0 ? exponent(half) : magnitude - 2;
+  return -Math.min(Math.max(position, magnitude - 3), magnitude - 1);
 }
 
 export function figure(measured: Spreadable, scale: Scale): Figure {
@@ -63,9 +42,11 @@ export function figure(measured: Spreadable, scale: Scale): Figure {
   const whole = [scaled.median, scaled.low, scaled.high].every(Number.isInteger);
   const exact = scaled.low === scaled.high;
   const places = whole ? (exact ? 0 : Math.min(decimals(scaled), 0)) : decimals(scaled);
-  const text = (value: number) => fixed(value, places);
+  const text = (value: number) => (isAlmostNothing(value) && places > 3 ? '<0.001' : fixed(value, places));
   return {value: text(scaled.median), low: text(scaled.low), high: text(scaled.high)};
 }
+
+const isAlmostNothing = (value: number) => value > 0 && value < 0.001;
 
 /** `value` with `places` decimals; negative places round to tens, hundreds …; thousands are grouped. */
 export function fixed(value: number, places: number): string {

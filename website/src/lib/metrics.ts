@@ -1,6 +1,6 @@
-// Which metrics does a table show, in which order and under which words?
+// Metrics of a scenario's tables: which ones, in which order, under which words, in the main table or in one below it.
 import {isDurable} from './durable';
-import type {PageScenario} from './record';
+import type {PageCell, PageScenario} from './record';
 
 export interface Metric {
   key: string;
@@ -10,21 +10,33 @@ export interface Metric {
   unit: string;
   /** Head over several columns that belong together. */
   group?: string;
+  /** Nothing worth a column of the main table where every cell has less than one of it. */
+  isDullAtZero?: true;
 }
 
-const RESPONSE = 'Response time under closed loop';
+/** Most columns of figures in a table that is shown unfolded. */
+export const MOST_COLUMNS = 10;
 
-const times = (group: string): Metric[] => [
-  {key: 'latency_ns_mean', head: 'mean', unit: 'ns', group},
-  {key: 'latency_ns_p50', head: 'p50', unit: 'ns', group},
-  {key: 'latency_ns_p95', head: 'p95', unit: 'ns', group},
-  {key: 'latency_ns_p99', head: 'p99', unit: 'ns', group},
-  {key: 'latency_ns_p999', head: 'p99.9', unit: 'ns', group},
-  {key: 'latency_ns_max', head: 'max', unit: 'ns', group},
+const RESPONSE = 'Response time, closed loop';
+const INTENDED = 'Response time from the intended start';
+const PER_OPERATION = 'Time per operation';
+
+const TIMES: Metric[] = [
+  {key: 'latency_ns_mean', head: 'mean', unit: 'ns'},
+  {key: 'latency_ns_p50', head: 'p50', unit: 'ns'},
+  {key: 'latency_ns_p90', head: 'p90', unit: 'ns'},
+  {key: 'latency_ns_p95', head: 'p95', unit: 'ns'},
+  {key: 'latency_ns_p99', head: 'p99', unit: 'ns'},
+  {key: 'latency_ns_p999', head: 'p99.9', unit: 'ns'},
+  {key: 'latency_ns_p9999', head: 'p99.99', unit: 'ns'},
+  {key: 'latency_ns_max', head: 'max', unit: 'ns'},
 ];
-const RESPONSE_TIMES = times(RESPONSE);
+const MAIN_TIMES = ['latency_ns_p50', 'latency_ns_p99', 'latency_ns_p999'];
+const times = (group: string, keys = MAIN_TIMES): Metric[] => TIMES.filter(({key}) => keys.includes(key)).map((metric) => ({...metric, group}));
+
 const THROUGHPUT: Metric = {key: 'ops_per_second', head: 'Throughput', unit: '1/s'};
 const SERVER_CPU: Metric = {key: 'server_cpu_ns_per_op', head: 'Server CPU per op', unit: 'ns'};
+const CPU: Metric = {...SERVER_CPU, head: 'CPU per op'};
 const PEAK_RSS: Metric = {key: 'rss_bytes_peak', head: 'Peak RSS', unit: 'bytes'};
 const RSS_GROWTH: Metric = {key: 'rss_bytes_growth', head: 'RSS growth', unit: 'bytes'};
 const PER_KEY: Metric[] = [
@@ -46,8 +58,8 @@ const DISK: Metric = {key: 'disk_bytes', head: 'On disk', unit: 'bytes'};
 
 /** What a reader compares, by kind of scenario. */
 const HEADLINES: Record<string, Metric[]> = {
-  wire: [...PER_KEY, THROUGHPUT, ...RESPONSE_TIMES, SERVER_CPU, ...HITS],
-  embedded: [THROUGHPUT, ...times('Time per operation'), SERVER_CPU, PEAK_RSS, DISK],
+  wire: [...PER_KEY, THROUGHPUT, ...times(RESPONSE), SERVER_CPU, ...HITS],
+  embedded: [THROUGHPUT, ...times(PER_OPERATION), CPU, PEAK_RSS, DISK],
   memory_cap: [
     {key: 'accounted_bytes', head: 'Accounted', unit: 'bytes'},
     RSS_GROWTH,
@@ -64,9 +76,9 @@ const HEADLINES: Record<string, Metric[]> = {
     SERVER_CPU,
   ],
   memory_per_key: [...PER_KEY, RSS_GROWTH, PEAK_RSS, THROUGHPUT, SERVER_CPU],
-  expiry: [THROUGHPUT, ...RESPONSE_TIMES, SERVER_CPU, ...HELD],
+  expiry: [THROUGHPUT, ...times(RESPONSE), SERVER_CPU, ...HELD],
   tail: [
-    ...times('Response time from the intended start'),
+    ...times(INTENDED, [...MAIN_TIMES, 'latency_ns_max']),
     {key: 'grown_keys_per_second', head: 'Keys set', unit: '1/s'},
     {key: 'command_ns_max', head: 'Longest command', unit: 'ns'},
     PEAK_RSS,
@@ -83,25 +95,32 @@ const HEADLINES: Record<string, Metric[]> = {
 const DURABLE: Metric[] = [
   {key: 'open_ms', head: 'Opening', unit: 'ms'},
   {key: 'flush_ms', head: 'Flush', unit: 'ms'},
-  {key: 'compact_ms', head: 'Merging everything', unit: 'ms'},
+  {key: 'compact_ms', head: 'Compaction', unit: 'ms'},
   THROUGHPUT,
   {key: 'settled_ops_per_second', head: 'Until settled', unit: '1/s'},
   {key: 'settle_ms', head: 'Settling', unit: 'ms'},
   {key: 'records_per_second', head: 'Records', unit: '1/s'},
-  ...times('Time per operation'),
-  {key: 'read_bytes_per_op', head: 'Read per op', unit: 'bytes'},
-  {key: 'device_read_bytes_per_op', head: 'From the device per op', unit: 'bytes'},
+  ...times(PER_OPERATION),
+  {key: 'device_read_bytes_per_op', head: 'Device reads per op', unit: 'bytes', isDullAtZero: true},
   {key: 'write_amplification_ratio', head: 'Written per byte', unit: 'ratio'},
-  {key: 'stalled_ms', head: 'Stalled', unit: 'ms'},
-  SERVER_CPU,
+  CPU,
   PEAK_RSS,
+  DISK,
+];
+
+const DURABLE_RESOURCES: Metric[] = [
   {key: 'rss_anonymous_bytes', head: 'RSS without files', unit: 'bytes'},
   RSS_GROWTH,
-  DISK,
+  {key: 'read_bytes_per_op', head: 'Read per op', unit: 'bytes'},
+  {key: 'bytes_per_second', head: 'Values moved', unit: 'bytes/s'},
+  {key: 'stalls', head: 'Stalls', unit: 'count'},
+  {key: 'stalled_ms', head: 'Stalled', unit: 'ms'},
   {key: 'disk_bytes_before_settling', head: 'On disk before settling', unit: 'bytes'},
 ];
 
-/** Of them, what a version's page shows. */
+const RESOURCES: Metric[] = [PEAK_RSS, RSS_GROWTH, {key: 'rss_bytes_start', head: 'RSS at start-up', unit: 'bytes'}, {key: 'bytes_per_second', head: 'Values moved', unit: 'bytes/s'}];
+
+/** Of them, what a version's page shows of a durable store. */
 const DURABLE_SLIM = [
   'open_ms',
   'flush_ms',
@@ -113,29 +132,6 @@ const DURABLE_SLIM = [
   'device_read_bytes_per_op',
   'rss_bytes_peak',
   'disk_bytes',
-];
-
-/** What tells whether a figure can be believed, and what it cost. */
-const CHECKS: Metric[] = [
-  {key: 'generator_busy', head: 'Generator busy', unit: 'share'},
-  {key: 'foreign_cpu_cores', head: 'CPU used by others', unit: 'cores'},
-  {key: 'connect_ms', head: 'Connect phase', unit: 'ms'},
-  {key: 'bytes_per_second', head: 'Values moved', unit: 'bytes/s'},
-  PEAK_RSS,
-  RSS_GROWTH,
-  ...RESPONSE_TIMES,
-];
-
-/** Stored, and shown elsewhere: p90 is drawn in the charts, a cap is a given and stands in its row's label, rates and
- * drift have tables of their own. */
-const NO_COLUMN = [
-  'latency_ns_p90',
-  'cap_bytes',
-  'knee_per_second',
-  'offered_per_second',
-  'achieved_per_second',
-  'skipped_share',
-  'drift_ratio',
 ];
 
 /** What a version's page shows of a scenario over the wire. */
@@ -150,35 +146,79 @@ const SLIM = [
   'rss_bytes_held',
 ];
 
+/** What tells whether a figure can be believed. */
+const CHECKS: Metric[] = [
+  {key: 'generator_busy', head: 'Generator busy', unit: 'share'},
+  {key: 'foreign_cpu_cores', head: 'CPU used by others', unit: 'cores'},
+  {key: 'connect_ms', head: 'Connect phase', unit: 'ms'},
+];
+
+/** Stored, and shown elsewhere: a cap is a given and is in its row's label, rates and drift have tables of their own. */
+const NO_COLUMN = [
+  'cap_bytes',
+  'knee_per_second',
+  'offered_per_second',
+  'achieved_per_second',
+  'skipped_share',
+  'drift_ratio',
+];
+
 function headlinesOf(record: PageScenario): Metric[] {
   return isDurable(record) ? DURABLE : (HEADLINES[record.scenario.kind] ?? HEADLINES.wire ?? []);
 }
 
-/** Metrics of a record's main table: those that at least one of its cells has. */
-export function headlineMetrics(record: PageScenario): Metric[] {
-  const present = presentMetrics(record);
-  return headlinesOf(record).filter(({key}) => present.has(key));
+/** Names of the percentiles over their columns. */
+export function timesHead(record: PageScenario): string {
+  if (record.scenario.kind === 'embedded') return PER_OPERATION;
+  return record.scenario.kind === 'tail' ? INTENDED : RESPONSE;
+}
+
+/** Metrics of a main table: those that at least one of these cells has. */
+export function headlineMetrics(record: PageScenario, cells: PageCell[] = record.cells): Metric[] {
+  return presentOf(headlinesOf(record), cells)
+    .filter(({key, isDullAtZero}) => !isDullAtZero || cells.some((cell) => cell.measurements.some(({metric, median}) => metric === key && median >= 1)))
+    .slice(0, MOST_COLUMNS);
+}
+
+/** Every percentile that these cells have, for a table of its own. */
+export function timeMetrics(record: PageScenario, cells: PageCell[] = record.cells): Metric[] {
+  // A start's only reply has a response time, too, but says nothing of it.
+  return record.scenario.kind === 'startup' ? [] : presentOf(TIMES, cells);
+}
+
+/** Memory, bytes and stalls that are not in the main table. */
+export function resourceMetrics(record: PageScenario, cells: PageCell[] = record.cells): Metric[] {
+  const shown = headlineMetrics(record, cells).map(({key}) => key);
+  const beyond = presentOf(headlinesOf(record), cells).filter(({key}) => !shown.includes(key) && !key.startsWith('latency_ns_'));
+  const others = isDurable(record) ? DURABLE_RESOURCES : RESOURCES;
+  return [...beyond, ...presentOf(others, cells).filter(({key}) => !shown.includes(key) && !beyond.some((one) => one.key === key))];
 }
 
 /** The few metrics of a summary. */
-export function slimMetrics(record: PageScenario): Metric[] {
-  const metrics = headlineMetrics(record);
+export function slimMetrics(record: PageScenario, cells: PageCell[] = record.cells): Metric[] {
+  const metrics = headlineMetrics(record, cells);
   if (isDurable(record)) return metrics.filter(({key}) => DURABLE_SLIM.includes(key));
   return record.scenario.kind === 'memory_cap' || record.scenario.kind === 'startup' ? metrics : metrics.filter(({key}) => SLIM.includes(key));
 }
 
 /** Every other metric of the record: the known ones first, then whatever else was stored. */
 export function checkMetrics(record: PageScenario): Metric[] {
-  const present = presentMetrics(record);
-  for (const {key} of headlinesOf(record)) present.delete(key);
+  const present = presentMetrics(record.cells);
+  const elsewhere = [...headlinesOf(record), ...TIMES, ...(isDurable(record) ? DURABLE_RESOURCES : RESOURCES)];
+  for (const {key} of elsewhere) present.delete(key);
   const known = CHECKS.filter(({key}) => present.delete(key));
   for (const key of NO_COLUMN) present.delete(key);
   const others = [...present].sort(([a], [b]) => a.localeCompare(b));
   return [...known, ...others.map(([key, unit]) => ({key, head: key.replaceAll('_', ' '), unit}))];
 }
 
-function presentMetrics(record: PageScenario): Map<string, string> {
-  return new Map(record.cells.flatMap((cell) => cell.measurements.map((m): [string, string] => [m.metric, m.unit])));
+function presentOf(metrics: Metric[], cells: PageCell[]): Metric[] {
+  const present = presentMetrics(cells);
+  return metrics.filter(({key}) => present.has(key));
+}
+
+function presentMetrics(cells: PageCell[]): Map<string, string> {
+  return new Map(cells.flatMap((cell) => cell.measurements.map((m): [string, string] => [m.metric, m.unit])));
 }
 
 /** The percentiles a trial stores, for the dots beside a merged curve. */

@@ -1,11 +1,13 @@
-// What stands in the tables of a scenario's page? Pure: a record in, texts out, rows grouped by point of the axes.
-import type {Measurement, Run, Spread} from '../generated/records';
-import {count, duration, figure, fixed, scaleFor, type Figure, type Scale} from './format';
-import {wordColumns, type Words} from './durable';
+// Tables of a scenario's page: records in, texts out, rows grouped by point of the axes, a unit per column and table.
+import type {Measurement, Run, Spread, TargetRecord} from '../generated/records';
+import {familiesOf} from './families';
+import {count, duration, figure, fixed, type Figure, type Scale} from './format';
 import {lookOf, rowLabel} from './figures';
-import {checkMetrics, headlineMetrics, slimMetrics, type Metric} from './metrics';
-import {generatorAtCeiling, keepsNothing, measurement, type PageCell, type PageScenario, points, targetOf} from './record';
+import type {ShortLabels} from './labels';
+import {checkMetrics, headlineMetrics, type Metric, resourceMetrics, slimMetrics, timeMetrics, timesHead} from './metrics';
+import {generatorAtCeiling, keepsNothing, measurement, type PageCell, type PageScenario, points, shortTitle} from './record';
 import type {Look} from '../charts/frame';
+import {isWithinReach, scaleOfAll} from './units';
 
 export interface Column {
   head: string;
@@ -13,14 +15,10 @@ export interface Column {
   group?: string;
   /** Tells of the load generator as much as of the server, so that its ceiling is marked here. */
   ofGenerator?: true;
-  /** Holds words, not numbers. */
-  words?: true;
 }
 
 export interface Row {
   label: string;
-  /** Below the label: allocator, and what the label leaves out of the version. */
-  detail?: string;
   look: Look;
   /** One per column; absent where the cell has no such figure. */
   figures: (Figure | undefined)[];
@@ -34,75 +32,120 @@ export interface Table {
   columns: Column[];
   groups: {label: string; rows: Row[]}[];
   spread: Spread;
-  trials: number;
+  /** Fewest and most trials of a cell. */
+  trials: [least: number, most: number];
 }
 
-/** The main table, its short form, or the table of checks. */
-export type Which = keyof typeof METRICS_OF;
+/** What a family of cells is shown as: a main table, and below it those with more columns. */
+export interface Block {
+  title: string;
+  folded: boolean;
+  main: Table;
+  more: {title: string; table: Table}[];
+}
 
-const METRICS_OF = {headline: headlineMetrics, slim: slimMetrics, checks: checkMetrics};
+const SAME: ShortLabels = {shared: '', short: (label) => label};
 
-export function table(record: PageScenario, run: Run, which: Which, whole: PageScenario = record): Table {
-  const metrics = METRICS_OF[which](record);
-  const scales = metrics.map((metric) => columnScale(whole, metric));
-  const extra = which === 'checks' ? COUNTS : [];
-  const words = which === 'headline' ? wordColumns(whole) : [];
-  const groups = points(record, run).map((point) => ({
-    label: point.label,
-    rows: point.cells.flatMap((cell) => rows(cell, run, metrics, scales, which, words)),
+/** The tables of some cells, family by family. */
+export function blocks(record: PageScenario, run: Run, labels: ShortLabels = SAME): Block[] {
+  return familiesOf(record, record.cells).map(({title, folded, cells}) => {
+    const of = (metrics: Metric[], skipsFailures = false) => build({record, cells, run, metrics, labels, skipsFailures});
+    const times = timeMetrics(record, cells);
+    const more = [
+      {title: `Percentiles: ${lower(timesHead(record))}`, table: of(times, true)},
+      {title: 'Resources', table: of(resourceMetrics(record, cells), true)},
+    ];
+    return {title, folded, main: of(headlineMetrics(record, cells)), more: more.filter(({table}) => table.columns.length > 0 && table.groups.length > 0)};
+  });
+}
+
+/** The short form of a record, for a page that has many. */
+export function slimTable(record: PageScenario, run: Run, labels: ShortLabels = SAME): Table {
+  return build({record, cells: record.cells, run, metrics: slimMetrics(record), labels});
+}
+
+/** What tells whether the figures can be believed. */
+export function checksTable(record: PageScenario, run: Run, labels: ShortLabels = SAME): Table {
+  return build({record, cells: record.cells, run, metrics: checkMetrics(record), labels, counts: COUNTS});
+}
+
+/** Percentiles of the cells with one of these numbers of connections; nothing where no two were measured. */
+export function percentilesAt(record: PageScenario, run: Run, clients: number[], labels: ShortLabels = SAME): Table | undefined {
+  const cells = record.cells.filter(({axes, status}) => status === 'ok' && axes.clients !== undefined && clients.includes(axes.clients));
+  if (new Set(cells.map(({axes}) => axes.clients)).size < 2) return undefined;
+  return build({record, cells, run, metrics: timeMetrics(record, cells), labels, skipsFailures: true});
+}
+
+interface Request {
+  record: PageScenario;
+  cells: PageCell[];
+  run: Run;
+  metrics: Metric[];
+  labels: ShortLabels;
+  /** Columns of counts before the metrics. */
+  counts?: Counted[];
+  /** Leaves out cells without a figure: another table of the page gives their reasons. */
+  skipsFailures?: boolean;
+}
+
+function build({record, cells, run, metrics, labels, counts = [], skipsFailures = false}: Request): Table {
+  const shown = cells.filter(({status}) => status === 'ok' || !skipsFailures);
+  const scales = columnScales(shown, metrics);
+  const groups = points({...record, cells: shown}, run).map((point) => ({
+    label: labels.short(point.label),
+    rows: point.cells.flatMap((cell) => rows(cell, run, metrics, scales, counts)).filter(({figures, failure}) => failure !== undefined || figures.some(Boolean)),
   }));
-  const all = record.cells.flatMap((cell) => cell.measurements);
+  const all = shown.flatMap((cell) => cell.measurements);
   return {
     columns: [
-      ...extra.map(({head, unit}) => ({head, unit})),
+      ...counts.map(({head}) => ({head, unit: ''})),
       ...metrics.map(({key, head, group}, index) => ({
         head,
         unit: scales[index]?.unit ?? '',
         ...(group ? {group} : {}),
         ...(key === 'ops_per_second' || key === 'generator_busy' ? {ofGenerator: true as const} : {}),
       })),
-      ...words.map(({head}) => ({head, unit: '', words: true as const})),
     ],
     groups: groups.filter((group) => group.rows.length > 0),
     spread: all.some((m) => m.spread === 'interval') ? 'interval' : 'range',
-    trials: Math.max(0, ...all.map((m) => m.n)),
+    trials: [Math.min(...all.map((m) => m.n), Infinity), Math.max(0, ...all.map((m) => m.n))],
   };
 }
 
+interface Counted {
+  head: string;
+  of: (cell: PageCell) => string;
+}
+
 /** What was counted over all ok trials of a cell. */
-const COUNTS: {head: string; unit: string; of: (cell: PageCell) => string}[] = [
-  {head: 'Trials', unit: '', of: (cell) => String(okTrials(cell).length)},
-  {head: 'Measured', unit: '', of: (cell) => duration(sum(cell, (trial) => trial.elapsed_s))},
-  {head: 'Replies checked', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.operations))},
-  {head: 'Hits', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.hits))},
-  {head: 'Misses', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.misses))},
-  {head: 'Errors', unit: '', of: (cell) => count(sum(cell, (trial) => trial.counts.errors))},
+const COUNTS: Counted[] = [
+  {head: 'Trials', of: (cell) => String(okTrials(cell).length)},
+  {head: 'Measured', of: (cell) => duration(sum(cell, (trial) => trial.elapsed_s))},
+  {head: 'Replies checked', of: (cell) => count(sum(cell, (trial) => trial.counts.operations))},
+  {head: 'Hits', of: (cell) => count(sum(cell, (trial) => trial.counts.hits))},
+  {head: 'Misses', of: (cell) => count(sum(cell, (trial) => trial.counts.misses))},
+  {head: 'Errors', of: (cell) => count(sum(cell, (trial) => trial.counts.errors))},
 ];
 
-function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], which: Which, words: Words[]): Row[] {
+function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], counts: Counted[]): Row[] {
   const look = lookOf(cell, run);
   const label = rowLabel(cell, run);
-  const detail = detailOf(cell, run);
   const atCeiling = cell.status === 'ok' && !keepsNothing(run, cell.target) && generatorAtCeiling(cell);
   if (cell.status !== 'ok') {
-    return [{label, ...detail, look, figures: [], failure: cell.reason ? `${cell.status}: ${cell.reason}` : cell.status, atCeiling}];
+    return [{label, look, figures: [], failure: cell.reason ? `${cell.status}: ${cell.reason}` : cell.status, atCeiling}];
   }
   const figuresOf = (operation?: string) =>
-    metrics.map((metric, index) => {
-      const measured = measurement(cell, metric.key, operation);
-      return measured && figure(measured, scales[index] ?? scaleFor(metric.unit, measured.median));
+    metrics.map(({key}, index) => {
+      const measured = measurement(cell, key, operation);
+      return measured && figure(measured, scales[index] ?? {unit: '', factor: 1});
     });
-  if (which === 'checks') {
-    const counted = COUNTS.map(({of}): Figure => ({value: of(cell), low: '', high: ''}));
-    return [{label, ...detail, look, figures: [...counted, ...figuresOf()], atCeiling}];
+  if (counts.length > 0) {
+    const counted = counts.map(({of}): Figure => ({value: of(cell), low: '', high: ''}));
+    return [{label, look, figures: [...counted, ...figuresOf()], atCeiling}];
   }
   const operations = [...new Set(cell.measurements.flatMap((m: Measurement) => (m.operation ? [m.operation] : [])))];
-  const said = words.map(({of}): Figure | undefined => {
-    const text = of(cell);
-    return text === undefined ? undefined : {value: text, low: '', high: ''};
-  });
   return [
-    {label, ...detail, look, figures: [...figuresOf(), ...said], atCeiling},
+    {label, look, figures: figuresOf(), atCeiling},
     ...operations.map((operation) => ({label: `… its ${plural(operation)}`, look, figures: figuresOf(operation), atCeiling: false})),
   ];
 }
@@ -112,22 +155,16 @@ function plural(operation: string): string {
   return `${operation.toUpperCase().replaceAll('_', ' ')}s`;
 }
 
-function detailOf(cell: PageCell, run: Run): Pick<Row, 'detail'> {
-  const target = targetOf(run, cell.target);
-  if (!target || keepsNothing(run, cell.target)) return {};
-  const version = target.title.includes(target.version) ? '' : target.version;
-  const detail = [version, target.allocator, cell.axes.variant].filter(Boolean).join(', ');
-  return detail ? {detail} : {};
-}
-
-// One scale per column, over every class of servers, so that tables of one page can be compared.
-function columnScale(record: PageScenario, metric: Metric): Scale {
-  if (metric.unit === 'share') return {unit: '%', factor: 100};
-  const medians = record.cells.flatMap((cell) => cell.measurements.filter((m) => m.metric === metric.key).map((m) => m.median));
-  const unit = record.cells.flatMap((cell) => cell.measurements).find((m) => m.metric === metric.key)?.unit ?? metric.unit;
-  // Response times share one unit, so that columns can be compared at a glance.
-  if (unit === 'ns') return {unit: 'µs', factor: 1e-3};
-  return scaleFor(unit, Math.max(0, ...medians));
+// Percentiles share a unit, so that neighbours can be compared at a glance; a column that it does not fit has its own.
+function columnScales(cells: PageCell[], metrics: Metric[]): Scale[] {
+  const isTime = ({key}: Metric) => key.startsWith('latency_ns_');
+  const medians = metrics.map(({key}) => cells.flatMap((cell) => cell.measurements.filter((m) => m.metric === key).map((m) => m.median)));
+  const shared = scaleOfAll('ns', medians.filter((_, index) => metrics[index] !== undefined && isTime(metrics[index])).flat());
+  return metrics.map((metric, index) => {
+    const own = medians[index] ?? [];
+    if (isTime(metric) && own.every((value) => isWithinReach(value * shared.factor))) return shared;
+    return scaleOfAll(metric.unit, own);
+  });
 }
 
 function okTrials(cell: PageCell) {
@@ -138,14 +175,25 @@ function sum(cell: PageCell, of: (trial: PageCell['trials'][number]) => number):
   return okTrials(cell).reduce((total, trial) => total + of(trial), 0);
 }
 
-/** What the small grey text under each value is. */
-export function spreadNote({spread, trials}: Pick<Table, 'spread' | 'trials'>): string {
-  if (spread === 'interval') {
-    return `Large: median of ${trials} trials, each a fresh server process. Small: interval of the median, at least 95 %.`;
+/** What the small grey text under each value is. `of`: what a trial is a fresh one of. */
+export function spreadNote({spread, trials: [least, most]}: Pick<Table, 'spread' | 'trials'>, of = 'process'): string {
+  if (most <= 1) return 'One trial: no spread is known.';
+  const trials = least === most ? `${most} trials` : `${least} to ${most} trials`;
+  const large = `Large: median of ${trials}, each a fresh ${of}.`;
+  if (spread === 'range') return `${large} Small: their range, smallest to largest; too few for an interval.`;
+  return `${large} Small: interval of the median, at least 95 %${least < 6 ? '; below six trials their range' : ''}.`;
+}
+
+/** `Allocator of all: libc.`, or whose is whose. */
+export function allocatorNote(targets: TargetRecord[]): string {
+  const byAllocator = new Map<string, string[]>();
+  for (const target of targets.filter(({allocator}) => allocator)) {
+    byAllocator.set(target.allocator, [...(byAllocator.get(target.allocator) ?? []), shortTitle(target, target.key)]);
   }
-  return trials === 1
-    ? 'One trial: no spread is known.'
-    : `Large: median of ${trials} trials, each a fresh server process. Small: their range, smallest to largest; too few for an interval.`;
+  const [only, ...others] = [...byAllocator.keys()];
+  if (only === undefined) return '';
+  if (others.length === 0) return `Allocator of all: ${only}.`;
+  return `Allocators: ${[...byAllocator].map(([allocator, names]) => `${allocator} (${names.join(', ')})`).join('; ')}.`;
 }
 
 /** Criterion's estimate in ns, cut at its interval. */
@@ -156,4 +204,8 @@ export function componentFigure(median: number, low: number, high: number): Figu
 /** GB handled per second at a time per operation: bytes per ns. */
 export function bandwidth(bytesPerOp: number, nsPerOp: number): string {
   return fixed(bytesPerOp / nsPerOp, 2);
+}
+
+function lower(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -17,9 +17,10 @@ import {partsOf, withCells} from '../lib/parts';
 import {type PageScenario, roleOf} from '../lib/record';
 import CapCharts from './scenario/CapCharts';
 import CheckedWith from './scenario/CheckedWith';
-import ClassTables, {Absent} from './scenario/ClassTables';
+import ClassTables, {Absent, Checks} from './scenario/ClassTables';
 import Derived from './scenario/Derived';
 import DurableCharts from './scenario/DurableCharts';
+import DurableTables from './scenario/DurableTables';
 import OpenLoop from './scenario/OpenLoop';
 import PerKeyCharts from './scenario/PerKeyCharts';
 import StartupCharts from './scenario/StartupCharts';
@@ -66,7 +67,8 @@ export default function Scenario({record, run, place}: Props): ReactNode {
   const durable = isDurable(record);
   const Charts = durable ? DurableCharts : (CHARTS[scenario.kind] ?? WireCharts);
   const disk = durable ? diskSentence(run.environment) : undefined;
-  const {closed, open, foreign, absent} = partsOf(record, run);
+  const {closed, open, absent} = partsOf(record, run);
+  const labels = labelsOf(record, run);
   const looped = withCells(record, closed);
   return (
     <Page
@@ -94,10 +96,11 @@ export default function Scenario({record, run, place}: Props): ReactNode {
         </ul>
       </nav>
 
-      <Verdicts record={record} run={run} labels={labelsOf(record, run)} />
+      <Verdicts record={record} run={run} labels={labels} />
 
       <h2 id="figures">Figures</h2>
-      <ClassTables record={looped} run={run} note={disk && `The disk when the run began: ${disk}.`} />
+      <ClassTables record={looped} run={run} labels={labels} note={disk && `The disk when the run began: ${disk}.`} />
+      {durable ? <DurableTables record={looped} run={run} labels={labels} /> : null}
       <Absent absent={absent} />
       {closed.length === 0 && open.length > 0 ? (
         <p>
@@ -128,7 +131,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       <Prose text={scenario.not_measured} />
 
       <h2 id="checks">Checks and resources</h2>
-      {closed.length + open.length + foreign.length > 0 ? <ClassTables record={record} run={run} which="checks" /> : <p>Nothing was measured here.</p>}
+      <Checks record={record} run={run} labels={labels} />
 
       <h2 id="environment">Environment</h2>
       <Environment run={run} processes={record.processes} />

@@ -1,6 +1,7 @@
-// How is a table of figures shown? Units in the head, tabular numerals right-aligned, the spread under each value.
+// A table of figures: units in the head, tabular numerals right-aligned, the spread under each value.
 import type {ReactNode} from 'react';
-import {type Column, type Row, spreadNote, type Table} from '../../lib/tables';
+import type {Column, Row, Table} from '../../lib/tables';
+import {MOST_COLUMNS} from '../../lib/metrics';
 import ScrollTable from '../ScrollTable';
 import Told from '../Told';
 import styles from './styles.module.css';
@@ -9,23 +10,27 @@ interface Props {
   table: Table;
   /** Caption and name of the scroll frame. */
   caption: string;
+  /** Head of the first column: `Server`, `Engine`. */
+  first: string;
+  /** Said beneath the table. */
+  note?: string;
 }
 
-export default function FigureTable({table, caption}: Props): ReactNode {
+export default function FigureTable({table, caption, first, note = ''}: Props): ReactNode {
   const {columns, groups} = table;
   const grouped = columns.some((column) => column.group);
   const atCeiling = groups.some((group) => group.rows.some((row) => row.atCeiling));
   return (
     <>
-      <ScrollTable label={caption}>
+      <ScrollTable label={caption} isWide={columns.length <= MOST_COLUMNS}>
         <table className={styles.table}>
           <caption>{caption}</caption>
           <thead>
             {grouped ? <GroupHeads columns={columns} /> : null}
             <tr>
-              <th scope="col">Server</th>
-              {columns.map(({head, unit, words}) => (
-                <th key={head} scope="col" className={words ? styles.words : styles.number}>
+              <th scope="col">{first}</th>
+              {columns.map(({head, unit}) => (
+                <th key={head} scope="col" className={styles.number}>
                   {head}
                   {unit ? <span className={styles.unit}>{unit}</span> : null}
                 </th>
@@ -34,11 +39,13 @@ export default function FigureTable({table, caption}: Props): ReactNode {
           </thead>
           {groups.map((group) => (
             <tbody key={group.label}>
-              <tr>
-                <th className={styles.group} scope="rowgroup" colSpan={columns.length + 1}>
-                  <span className={styles.groupLabel}>{group.label}</span>
-                </th>
-              </tr>
+              {group.label ? (
+                <tr>
+                  <th className={styles.group} scope="rowgroup" colSpan={columns.length + 1}>
+                    <span className={styles.groupLabel}>{group.label}</span>
+                  </th>
+                </tr>
+              ) : null}
               {group.rows.map((row) => (
                 <FigureRow key={row.label} row={row} columns={columns} />
               ))}
@@ -46,10 +53,12 @@ export default function FigureTable({table, caption}: Props): ReactNode {
           ))}
         </table>
       </ScrollTable>
-      <p className="fine">
-        {spreadNote(table)}
-        {atCeiling ? ' * The load generator was at its ceiling (more than 95 % busy): the throughput is the generator’s; compare server CPU per operation.' : ''}
-      </p>
+      {note || atCeiling ? (
+        <p className="fine">
+          {note}
+          {atCeiling ? ' * The load generator was at its limit (more than 95 % busy): the throughput is the generator’s; compare server CPU per operation.' : ''}
+        </p>
+      ) : null}
     </>
   );
 }
@@ -82,7 +91,6 @@ function FigureRow({row, columns}: {row: Row; columns: Column[]}): ReactNode {
     <tr className={`${styles.row} row-${row.look}`}>
       <th scope="row">
         {row.label}
-        {row.detail ? <span className={styles.range}>{row.detail}</span> : null}
       </th>
       {row.failure ? (
         <td className={styles.failure} colSpan={columns.length}>
@@ -92,7 +100,7 @@ function FigureRow({row, columns}: {row: Row; columns: Column[]}): ReactNode {
         </td>
       ) : (
         row.figures.map((figure, index) => (
-          <td key={index} className={columns[index]?.words ? styles.words : styles.number}>
+          <td key={index} className={styles.number}>
             {figure ? (
               <>
                 <span className={styles.value}>

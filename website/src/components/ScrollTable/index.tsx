@@ -1,20 +1,23 @@
-// How does a wide table fit a narrow screen? It scrolls inside its own labelled, focusable frame.
+// The frame of a table: it scrolls sideways where the screen is too narrow, labelled and reachable by keyboard.
+import clsx from 'clsx';
 import type {ReactNode} from 'react';
 import styles from './styles.module.css';
 
 interface Props {
   /** Name of the frame for those who cannot see it. */
   label: string;
+  /** Fits a wide screen, so that nothing scrolls there and its head sticks to the window. */
+  isWide?: boolean;
   children: ReactNode;
 }
 
-export default function ScrollTable({label, children}: Props): ReactNode {
+export default function ScrollTable({label, isWide = false, children}: Props): ReactNode {
   return (
     <div className={styles.outer}>
       <p className={styles.hint} aria-hidden="true">
         wider than the screen: scroll sideways →
       </p>
-      <div className={styles.frame} role="region" aria-label={label} tabIndex={0}>
+      <div className={clsx(styles.frame, isWide && styles.wide)} role="region" aria-label={label} tabIndex={0}>
         {children}
       </div>
     </div>
