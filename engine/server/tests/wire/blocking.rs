@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::client::{Client, noise, request, request_of};
-use crate::server::{Server, plumbkv};
+use crate::scheduling::blocked;
+use crate::server::{Server, eventually, plumbkv};
 
-/// Far more than a request takes that waits for nobody, also on a machine that is busy; far less than what the disk is made to take.
+/// Far more than a request waits that needs no disk, the waits for a CPU aside; far less than the disk is made to take.
 const AT_ONCE: Duration = Duration::from_millis(250);
 
 /// What the slow disk takes for a read or a sync, in milliseconds.
@@ -55,13 +56,11 @@ fn is_left_out() -> bool {
     !cfg!(debug_assertions)
 }
 
-/// Asks for a key that is in memory again and again, until `is_over`; the longest that took.
-fn longest_wait(hot: &mut Client, mut is_over: impl FnMut() -> bool) -> Duration {
+/// Reads a key that is in memory again and again, until `is_over`; the longest wait for a reply, the waits for a CPU aside.
+fn longest_wait(server: &Server, hot: &mut Client, mut is_over: impl FnMut() -> bool) -> Duration {
     let mut longest = Duration::ZERO;
     while !is_over() {
-        let begun = Instant::now();
-        hot.check("GET hot", b"$1\r\n1\r\n");
-        longest = longest.max(begun.elapsed());
+        longest = longest.max(blocked(server.pid(), || hot.check("GET hot", b"$1\r\n1\r\n")));
         std::thread::sleep(Duration::from_millis(1));
     }
     longest
@@ -104,15 +103,17 @@ fn who_reads_what_is_in_memory_does_not_wait_for_who_reads_from_the_disk() {
             assert!(cold.receive() == [&b"$300000\r\n"[..], &noise(300_000, 5), b"\r\n"].concat());
             cold.check("SET after 1", b"+OK\r\n");
         });
-        let longest = longest_wait(&mut hot, || reading.is_finished());
+        let longest = longest_wait(&server, &mut hot, || reading.is_finished());
         reading.join().unwrap();
         assert_eq!(other.receive(), b":2\r\n");
         assert!(begun.elapsed() >= 2 * Duration::from_millis(SLOW_MS), "the disk was not slow");
         assert!(longest < AT_ONCE, "{io}: {longest:?}");
+        let cold = blocked(server.pid(), || hot.check("GET cold:1000", b"$4\r\n1000\r\n"));
+        assert!(cold > AT_ONCE, "{io}: a wait for the disk was found to last {cold:?}");
         hot.check("GET after", b"$1\r\n1\r\n");
         // Each counts once, although it was tried before it was handed over.
         check_counted(&mut hot, &["mget", "exists", "echo", "ping"]);
-        assert_eq!((hot.info("storage_requests_handed_over"), hot.info("storage_requests_waiting")), (4, 0));
+        assert_eq!((hot.info("storage_requests_handed_over"), hot.info("storage_requests_waiting")), (5, 0));
     });
 }
 
@@ -136,7 +137,7 @@ fn writers_who_wait_for_a_sync_share_it_and_hold_up_no_reader() {
                 assert_eq!(writer.receive(), expected);
             }
         });
-        let longest = longest_wait(&mut hot, || writing.is_finished());
+        let longest = longest_wait(&server, &mut hot, || writing.is_finished());
         writing.join().unwrap();
         let elapsed = begun.elapsed();
         assert!(longest < AT_ONCE, "{io}: {longest:?}");
@@ -161,7 +162,7 @@ fn writers_who_wait_for_a_flush_hold_up_no_reader() {
             sending.join().unwrap();
             writer.check("DBSIZE", b":3001\r\n");
         });
-        let longest = longest_wait(&mut hot, || writing.is_finished());
+        let longest = longest_wait(&server, &mut hot, || writing.is_finished());
         writing.join().unwrap();
         assert!(hot.info("storage_stalls") > 0, "nobody had to wait");
         assert!(longest < AT_ONCE, "{io}: {longest:?}");
@@ -179,7 +180,8 @@ fn what_a_client_has_asked_for_is_done_although_it_is_gone() {
         gone.send(&[request("APPEND cold:1000 x"), request("INCR turn")].concat());
         drop(gone);
         std::io::Write::write_all(&mut reset, &request("APPEND cold:1 x")).unwrap();
-        std::thread::sleep(Duration::from_millis(100));
+        let mut watching = server.client();
+        eventually("both wait for the disk", || watching.info("storage_requests_waiting") == 2);
         rustix::net::sockopt::set_socket_linger(&reset, Some(Duration::ZERO)).unwrap();
         let cpu = cpu_ms(&server);
         drop(reset);
@@ -222,7 +224,8 @@ fn an_end_waits_for_requests_that_wait_for_the_disk() {
         let mut c = server.client();
         let lines = ["GET cold:5", "SET new 1", "GET cold:1200", "INCR new"];
         c.send(&lines.iter().flat_map(|line| request(line)).collect::<Vec<u8>>());
-        std::thread::sleep(Duration::from_millis(200));
+        let mut watching = server.client();
+        eventually("the first waits for the disk", || watching.info("storage_requests_waiting") == 1);
         server.signal(Signal::TERM);
         let (replies, closed) = c.receive_to_end(Duration::from_secs(10));
         assert_eq!(replies.escape_ascii().to_string(), r"$1\r\n5\r\n+OK\r\n$4\r\n1200\r\n:2\r\n", "{io}");

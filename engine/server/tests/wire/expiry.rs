@@ -1,6 +1,6 @@
 //! Do keys live exactly as long as they were given?
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::server::{Server, eventually, is_durable};
 
@@ -8,10 +8,13 @@ use crate::server::{Server, eventually, is_durable};
 fn keys_expire_when_read_and_when_not() {
     let server = Server::start(&[]);
     let mut c = server.client();
+    let begun = Instant::now();
     c.check("SET short x PX 60", b"+OK\r\n");
+    let short = c.bulk("GET short");
+    // A busy machine may take longer than that for two requests.
+    assert!(short.is_some_and(|value| value == b"x") || begun.elapsed() >= Duration::from_millis(60));
     c.check("SET long x EX 100", b"+OK\r\n");
     c.check("SETEX also 100 x", b"+OK\r\n");
-    c.check("GET short", b"$1\r\nx\r\n");
     let left = c.integer("PTTL long");
     assert!((90_000..=100_000).contains(&left), "{left}");
     assert!((99..=100).contains(&c.integer("TTL long")));

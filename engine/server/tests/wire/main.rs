@@ -23,5 +23,6 @@ mod process;
 mod protocol;
 mod redis_crate;
 mod resp3;
+mod scheduling;
 mod server;
 mod tools;
