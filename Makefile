@@ -30,7 +30,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers rivals bench components test test-rust test-model test-shuttle package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers rivals bench components test test-rust test-model test-shuttle test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -77,6 +77,9 @@ test-rust: ## Unit, property and integration tests of the workspace; those of th
 	@cargo test --locked
 	@TEST_IO=epoll cargo test --locked --test wire
 	@TEST_STORE=durable cargo test --locked --test wire
+
+test-repeat: ## The Rust tests RUNS=10 times: alone, beside a busy CPU, on one CPU; ARGS="-p plumbkv --test resident" chooses tests
+	@.ci/repeat $(or $(RUNS),10) $(ARGS)
 
 test-scripts: ## The workflows' scripts: tables of cases
 	@.ci/test-scripts | grep -v '^ok: '
