@@ -47,6 +47,29 @@ pub enum End {
         /// Steps to be done in all.
         total: usize,
     },
+    /// The time of the slice would not have lasted for the next step.
+    Paused {
+        /// Steps in the journal.
+        done: usize,
+        /// Steps to be done in all.
+        total: usize,
+    },
+}
+
+/// What ends a campaign before its last step.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// Set by a signal: the step that is under way is given up.
+    pub stop: &'a AtomicBool,
+    /// No step is begun that would, by its estimate, end later. The first is begun in any case.
+    pub until: Option<Instant>,
+}
+
+impl Limits<'_> {
+    fn lasts_for(&self, step: &Step) -> bool {
+        let end = Instant::now() + Duration::from_secs_f64(step_seconds(step));
+        self.until.is_none_or(|until| end <= until)
+    }
 }
 
 /// Carries out what the journal does not hold yet.
@@ -57,7 +80,7 @@ pub fn carry_out(
     campaign: &Campaign,
     journal: &Journal,
     lab: &dyn Measure,
-    stop: &AtomicBool,
+    limits: Limits<'_>,
     watch: &mut dyn Watch,
 ) -> anyhow::Result<End> {
     let finished = journal.finished()?;
@@ -72,14 +95,19 @@ pub fn carry_out(
         .map(|step| step_seconds(step))
         .sum();
     let mut peaks = Peaks::default();
+    let mut begun = 0_usize;
     for step in wanted {
         if let Some(before) = finished.get(&step.position) {
             peaks.add(step, &before.outcome);
             continue;
         }
         let step = &peaks.settle(step);
+        if begun > 0 && !limits.lasts_for(step) {
+            return Ok(End::Paused { done, total });
+        }
+        begun += 1;
         watch.step(step, done, total, clock.left(left));
-        let Some(result) = measure(campaign, step, lab, stop, watch, &mut clock) else {
+        let Some(result) = measure(campaign, step, lab, limits.stop, watch, &mut clock) else {
             return Ok(End::Interrupted { done, total });
         };
         journal.record(&result)?;

@@ -1,7 +1,7 @@
 //! A campaign with a stand-in for the lab: order, interruption, resumption, noise, a full disk.
 
 use super::begin::{Campaign, Tools};
-use super::carry::{End, Measure, Watch, carry_out};
+use super::carry::{End, Limits, Measure, Watch, carry_out};
 use super::finish;
 use super::journal::{Journal, unfinished};
 use crate::environment::{Reader, machine, system};
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const DEMO: &str = r#"
 key = "demo"
@@ -163,6 +163,31 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+fn unlimited(stop: &AtomicBool) -> Limits<'_> {
+    Limits { stop, until: None }
+}
+
+#[test]
+fn a_slice_ends_between_two_steps_and_the_next_goes_on() {
+    let results = tempfile::tempdir().unwrap();
+    let campaign = campaign(Profile::Quick);
+    let total = campaign.steps.len();
+    let journal = Journal::create(results.path(), &campaign).unwrap();
+    let stop = AtomicBool::new(false);
+    // Over before it begins: one step is measured, so that slices of any length come to an end.
+    let over = Limits { stop: &stop, until: Some(Instant::now()) };
+    for done in 1..=3 {
+        let lab = FakeLab::quiet();
+        let end = carry_out(&campaign, &journal, &lab, over, &mut Told::default()).unwrap();
+        assert_eq!(end, End::Paused { done, total });
+        assert_eq!(lab.measured.borrow().len(), 1);
+    }
+    let day = Limits { stop: &stop, until: Some(Instant::now() + Duration::from_secs(86_400)) };
+    let lab = FakeLab::quiet();
+    assert_eq!(carry_out(&campaign, &journal, &lab, day, &mut Told::default()).unwrap(), End::Complete);
+    assert_eq!(lab.measured.borrow().len(), total - 3);
+}
+
 #[test]
 fn an_interrupted_campaign_goes_on_where_it_stopped_and_measures_nothing_twice() {
     let results = tempfile::tempdir().unwrap();
@@ -171,7 +196,8 @@ fn an_interrupted_campaign_goes_on_where_it_stopped_and_measures_nothing_twice()
     let journal = Journal::create(results.path(), &campaign).unwrap();
     let stop = AtomicBool::new(false);
     let lab = FakeLab { stop_at: Some((4, &stop)), ..FakeLab::quiet() };
-    let end = carry_out(&campaign, &journal, &lab, &stop, &mut Told::default()).unwrap();
+    let end = carry_out(&campaign, &journal, &lab, Limits { stop: &stop, until: None }, &mut Told::default())
+        .unwrap();
     assert_eq!(end, End::Interrupted { done: 3, total });
     assert_eq!(
         names(journal.folder()),
@@ -190,7 +216,7 @@ fn an_interrupted_campaign_goes_on_where_it_stopped_and_measures_nothing_twice()
     assert_eq!(again, campaign, "a resumed run is the run that was planned");
     let lab = FakeLab::quiet();
     let mut told = Told::default();
-    let end = carry_out(&again, &journal, &lab, &AtomicBool::new(false), &mut told).unwrap();
+    let end = carry_out(&again, &journal, &lab, unlimited(&AtomicBool::new(false)), &mut told).unwrap();
     assert_eq!(end, End::Complete);
     let rest: Vec<u32> = (3..u32::try_from(total).unwrap()).collect();
     assert_eq!(*lab.measured.borrow(), rest);
@@ -209,7 +235,8 @@ fn a_flag_that_is_up_before_the_first_step_measures_nothing() {
     let campaign = campaign(Profile::Smoke);
     let journal = Journal::create(results.path(), &campaign).unwrap();
     let lab = FakeLab::quiet();
-    let end = carry_out(&campaign, &journal, &lab, &AtomicBool::new(true), &mut Told::default()).unwrap();
+    let end = carry_out(&campaign, &journal, &lab, unlimited(&AtomicBool::new(true)), &mut Told::default())
+        .unwrap();
     assert!(matches!(end, End::Interrupted { done: 0, .. }));
     assert!(lab.measured.borrow().is_empty());
 }
@@ -227,7 +254,7 @@ fn what_cannot_be_tried_is_skipped_with_its_reason_and_still_recorded() {
         .collect();
     let journal = Journal::create(results.path(), &campaign).unwrap();
     let lab = FakeLab::quiet();
-    carry_out(&campaign, &journal, &lab, &AtomicBool::new(false), &mut Told::default()).unwrap();
+    carry_out(&campaign, &journal, &lab, unlimited(&AtomicBool::new(false)), &mut Told::default()).unwrap();
     assert!(campaign.skipped.keys().all(|position| lab.times(*position) == 0));
     let (_, scenarios) = finish::record(&campaign, &journal).unwrap();
     for cell in &scenarios[0].cells {
@@ -253,7 +280,7 @@ fn a_disturbed_step_is_measured_once_more_and_the_quieter_one_is_kept() {
     };
     let lab = FakeLab { noise: Box::new(noise), ..FakeLab::quiet() };
     let mut told = Told::default();
-    carry_out(&campaign, &journal, &lab, &AtomicBool::new(false), &mut told).unwrap();
+    carry_out(&campaign, &journal, &lab, unlimited(&AtomicBool::new(false)), &mut told).unwrap();
     assert_eq!((lab.times(0), lab.times(1), lab.times(2), lab.times(3)), (1, 2, 2, 1));
     let finished = journal.finished().unwrap();
     let figure = |position: u32| finished[&position].outcome.trials[0].1.values[0].value;
@@ -271,7 +298,7 @@ fn a_machine_that_is_never_quiet_does_not_keep_a_run_from_ending() {
     let campaign = campaign(Profile::Quick);
     let journal = Journal::create(results.path(), &campaign).unwrap();
     let lab = FakeLab { noise: Box::new(|_, _| 1.0), ..FakeLab::quiet() };
-    carry_out(&campaign, &journal, &lab, &AtomicBool::new(false), &mut Told::default()).unwrap();
+    carry_out(&campaign, &journal, &lab, unlimited(&AtomicBool::new(false)), &mut Told::default()).unwrap();
     let again = lab.measured.borrow().len() - campaign.steps.len();
     assert!(again >= 1 && again <= campaign.steps.len() / 3, "{again} of {}", campaign.steps.len());
     let finished = journal.finished().unwrap();
@@ -287,7 +314,7 @@ fn smoke_is_not_measured_again() {
     let campaign = campaign(Profile::Smoke);
     let journal = Journal::create(results.path(), &campaign).unwrap();
     let lab = FakeLab { noise: Box::new(|_, _| 1.0), ..FakeLab::quiet() };
-    carry_out(&campaign, &journal, &lab, &AtomicBool::new(false), &mut Told::default()).unwrap();
+    carry_out(&campaign, &journal, &lab, unlimited(&AtomicBool::new(false)), &mut Told::default()).unwrap();
     assert_eq!(lab.measured.borrow().len(), campaign.steps.len());
 }
 
@@ -297,7 +324,7 @@ fn a_target_that_breaks_is_told_in_one_line_with_its_reason() {
     let campaign = campaign(Profile::Smoke);
     let journal = Journal::create(results.path(), &campaign).unwrap();
     let lab = FakeLab::quiet();
-    carry_out(&campaign, &journal, &lab, &AtomicBool::new(false), &mut Told::default()).unwrap();
+    carry_out(&campaign, &journal, &lab, unlimited(&AtomicBool::new(false)), &mut Told::default()).unwrap();
     assert!(finish::broken(&finish::record(&campaign, &journal).unwrap().1).is_empty());
     for mut step in journal.finished().unwrap().into_values() {
         for (key, trial) in &mut step.outcome.trials {

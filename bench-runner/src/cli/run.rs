@@ -6,7 +6,7 @@ use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
 use crate::campaign::begin::{
     self, Bench, Campaign, Foreign, Options, Tools, choose, draw_seed, planned, same_programs,
 };
-use crate::campaign::carry::{End, Watch as _, carry_out};
+use crate::campaign::carry::{End, Limits, Watch as _, carry_out};
 use crate::campaign::journal::{Journal, NOT_ENDED, unfinished};
 use crate::campaign::{catalogue, finish};
 use crate::measure::Lab;
@@ -21,7 +21,7 @@ use anyhow::{Context as _, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Measure, and write the results to JSON and SQLite
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,7 @@ use std::time::Duration;
   bench-runner run --target redis://127.0.0.1:6379   a server of your own that is already running
   bench-runner run --target http://127.0.0.1:8080/   the same over HTTP: GET of that one page, nothing else
   bench-runner run --resume                          go on with the newest interrupted run
+  bench-runner run --profile release --slice 50m     what a release is published from, in slices; --resume goes on
 
 An interrupted run (Ctrl-C) ends its server, keeps every finished step, and says how to go on.")]
 pub(super) struct Args {
@@ -55,6 +56,9 @@ pub(super) struct Args {
     /// Go on with an interrupted run, the newest if none is named; all else is taken from it
     #[arg(long, value_name = "RUN-ID", num_args = 0..=1)]
     resume: Option<Option<String>>,
+    /// Stop after this time, between two steps, and say how to go on: 50m
+    #[arg(long, value_name = "TIME", value_parser = super::selection::duration)]
+    slice: Option<Duration>,
     /// Print the plan's size and time, and measure nothing
     #[arg(long)]
     dry_run: bool,
@@ -101,7 +105,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         if !stop.load(Ordering::Relaxed) {
             same_programs(&campaign, &bench)?;
         }
-        return go(&campaign, journal, &bench, &Way { results, place, stop }, global);
+        return go(&campaign, journal, &bench, &Way { results, place, stop, slice: args.slice }, global);
     }
     let mut selection = args.selection.selection();
     if url.is_some() {
@@ -160,7 +164,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         }
     }
     let journal = Journal::create(&results, &campaign)?;
-    go(&campaign, journal, &bench, &Way { results, place, stop }, global)
+    go(&campaign, journal, &bench, &Way { results, place, stop, slice: args.slice }, global)
 }
 
 /// The steps that are something for the running server, if the plan is for one.
@@ -217,6 +221,8 @@ struct Way {
     /// The flag that names `results`, to be repeated when the run goes on; empty for the default.
     place: String,
     stop: Arc<AtomicBool>,
+    /// How long it may go on.
+    slice: Option<Duration>,
 }
 
 fn find(global: &Global, scenarios: &[crate::scenario::Scenario], tools: &Tools) -> anyhow::Result<Bench> {
@@ -251,7 +257,8 @@ fn go(
     }
     tell(UnfinishedState::Failed, NOT_ENDED)
         .with_context(|| format!("nothing was measured; once that is mended, go on with `{resume}`"))?;
-    let end = carry_out(campaign, &journal, &lab, &way.stop, &mut shown);
+    let limits = Limits { stop: &way.stop, until: way.slice.map(|slice| Instant::now() + slice) };
+    let end = carry_out(campaign, &journal, &lab, limits, &mut shown);
     shown.end();
     if let Err(error) = &end {
         // What went wrong comes first; that the state could not be written is a consequence.
@@ -267,6 +274,14 @@ fn go(
                 "bench-runner: interrupted after {done} of {total} steps; they are kept. Go on with: {resume}"
             );
             return Ok(EXIT_TOOL_ERROR);
+        }
+        End::Paused { done, total } => {
+            tell(
+                UnfinishedState::Interrupted,
+                &format!("the slice ended after {done} of {total} steps, which are kept"),
+            )?;
+            eprintln!("bench-runner: slice ended after {done} of {total} steps. Go on with: {resume}");
+            return Ok(EXIT_FINE);
         }
         End::Complete => {}
     }

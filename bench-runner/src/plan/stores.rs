@@ -120,7 +120,8 @@ pub(super) fn per_key_unit(each: &PerKey, who: Who<'_>, placement: Placement) ->
         format!("{} keys of 16 B, values of {}", thousands(each.keys), bytes(u64::from(each.value_bytes)));
     let cell = cell(who, placement, axes, label);
     let phase = KeysPhase { cell, keys: each.keys, value_bytes: each.value_bytes };
-    who.unit(placement, Some(each.cap_bytes), Work::MemoryPerKey { phase })
+    let unit = who.unit(placement, Some(each.cap_bytes), Work::MemoryPerKey { phase });
+    Unit { trials: each.trials.map(|own| own.of(who.profile)), ..unit }
 }
 
 pub(super) fn expiry_unit(each: &Expiry, who: Who<'_>, placement: Placement) -> Unit {
@@ -193,5 +194,5 @@ fn tail_unit(each: &Tail, who: Who<'_>, placement: Placement, variant: Option<&S
         value_bytes: each.value_bytes,
     };
     let unit = who.unit(placement, Some(each.cap_bytes), Work::Tail { phase: Box::new(phase) });
-    Unit { variant: variant.cloned(), ..unit }
+    Unit { variant: variant.cloned(), trials: each.trials.map(|own| own.of(who.profile)), ..unit }
 }

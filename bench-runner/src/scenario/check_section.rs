@@ -167,6 +167,9 @@ fn client_program(faults: &mut Faults, load: &Load) {
 pub(super) fn per_key(faults: &mut Faults, each: &PerKey) {
     between(faults, "keys", each.keys, 1, KEYS_MAX);
     between(faults, "value_bytes", each.value_bytes, 1, VALUE_MAX);
+    if let Some(trials) = &each.trials {
+        per_profile(faults, "trials", trials, 0, 100);
+    }
     room(faults, each.cap_bytes, each.keys, each.value_bytes);
 }
 
@@ -190,6 +193,9 @@ pub(super) fn tail(faults: &mut Faults, each: &Tail) {
     faults.unless(each.kept_keys <= each.keys, || {
         "kept_keys are the first of keys: make them fewer".to_owned()
     });
+    if let Some(trials) = &each.trials {
+        per_profile(faults, "trials", trials, 0, 100);
+    }
     room(faults, each.cap_bytes, each.keys.saturating_add(each.expiring_keys), each.value_bytes);
 }
 

@@ -1,5 +1,6 @@
 //! What may stand in a `[[per_key]]`, an `[[expiry]]` and a `[[tail]]`? Loads whose point is what a key costs while it lives and after.
 
+use super::definition::PerProfile;
 use crate::model::{Mode, Profile};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,9 @@ pub struct PerKey {
     pub value_bytes: u32,
     /// Memory the target may account for; enough for all keys, bytes.
     pub cap_bytes: u64,
+    /// Fewer trials than the scenario has; nought: none in that profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trials: Option<PerProfile<u32>>,
     /// Only in these profiles; absent: in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profiles: Option<Vec<Profile>>,
@@ -75,6 +79,9 @@ pub struct Tail {
     /// Switches of the target, as `io=epoll`, three cells each; absent: three cells without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variant: Vec<String>,
+    /// Fewer trials than the scenario has; nought: none in that profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trials: Option<PerProfile<u32>>,
     /// Only in these profiles; absent: in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profiles: Option<Vec<Profile>>,
