@@ -9,7 +9,6 @@ import DetectionChart from '../src/charts/DetectionChart';
 import {spreadLabels} from '../src/charts/frame';
 import LineChart from '../src/charts/LineChart';
 import PercentileChart from '../src/charts/PercentileChart';
-import PlumbChart from '../src/charts/PlumbChart';
 import RateChart from '../src/charts/RateChart';
 import RatioChart from '../src/charts/RatioChart';
 import SurvivalChart, {medians} from '../src/charts/SurvivalChart';
@@ -93,24 +92,6 @@ test('survival chart: steps by insertion age, median over trials', () => {
   );
   expect(medians([[0, 1], [1, 1], [0.5, 0]])).toEqual([0.5, 1]);
   expect(medians([])).toEqual([]);
-});
-
-test('plumb chart: the line hangs at the median of the first row', () => {
-  const svg = golden(
-    'plumb',
-    <PlumbChart
-      {...about}
-      rows={[
-        {label: 'PlumbKV', look: 'ours', median: 16, trials: [15.5, 16, 16.2], text: '16.0 k ops/s'},
-        {label: 'Redis', look: 'rival', median: 12, trials: [11, 12, 13], text: '12 k ops/s'},
-      ]}
-      unit="k ops/s"
-    />,
-  );
-  const plumb = /class="plumb" x1="([\d.]+)"/.exec(svg)?.[1];
-  const mark = /class="mark" x1="([\d.]+)"/.exec(svg)?.[1];
-  expect(plumb).toBeDefined();
-  expect(plumb).toBe(mark);
 });
 
 test('rate chart: a continuous axis, logarithmic latency, the knee marked on the axis', () => {

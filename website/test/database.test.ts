@@ -6,7 +6,8 @@ import path from 'node:path';
 import {afterAll, expect, test} from 'vitest';
 import {loadDatabase} from '../plugins/benchmarks/database';
 import {ResultsProblem} from '../plugins/benchmarks/problem';
-import {type OverviewData, routes} from '../plugins/benchmarks/routes';
+import {routes} from '../plugins/benchmarks/routes';
+import type {OverviewData} from '../src/routes/Overview';
 import {fixtureResults} from './fixture';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'plumbkv-database-'));

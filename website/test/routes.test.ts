@@ -39,7 +39,8 @@ test('without results there are the front page and a list of nothing', () => {
     '/benchmarks/trends/',
     '/benchmarks/',
   ]);
-  expect(plan.data.get('overview')).toEqual({versions: []});
+  expect(plan.data.get('overview')).toEqual({tables: [], others: [], versions: []});
+  expect(plan.data.get('front')).toEqual({tally: {better: 0, worse: 0, undecided: 0}});
   expect(plan.data.get('gate')).toEqual({machines: []});
 });
 

@@ -2,8 +2,6 @@
 import {copyFile, mkdir, writeFile} from 'node:fs/promises';
 import path from 'node:path';
 import type {LoadContext, Plugin} from '@docusaurus/types';
-import {resolveQuotes} from '../../src/lib/quotes';
-import {breakable} from './breakable';
 import {loadDatabase} from './database';
 import {writeHistograms} from './histograms';
 import {type LoadedRun, type RawFile, type Results, loadResults} from './load';
@@ -48,8 +46,6 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
         const modules = Object.fromEntries(Object.entries(route.data).map(([prop, name]) => [prop, files.get(name) ?? '']));
         actions.addRoute({path: `${base}${route.path}`, component: route.component, exact: true, modules});
       }
-      const quoted = newestPublished(content);
-      actions.setGlobalData({quotes: breakable(resolveQuotes(quoted)), any: content.versions.length > 0});
     },
 
     configureWebpack(config, isServer) {
@@ -74,13 +70,6 @@ async function offer({diskPath, sitePath}: RawFile, outDir: string): Promise<voi
   const target = path.join(outDir, ...sitePath.split('/'));
   await mkdir(path.dirname(target), {recursive: true});
   await copyFile(diskPath, target);
-}
-
-// Prose quotes the newest committed version; a checkout with local results alone quotes those.
-function newestPublished(content: Results): LoadedRun[] {
-  const version = content.versions.findLast((candidate) => candidate.version !== 'local') ?? content.versions.at(-1);
-  const runs = version?.machines[0]?.runs ?? [];
-  return [...runs].sort((a, b) => b.run.started_at.localeCompare(a.run.started_at));
 }
 
 function runsOf(content: Results): LoadedRun[] {

@@ -1,12 +1,12 @@
 // Which pages follow from the stored results, and which data does each need? Pure: nothing is read or written.
-import type {IndexMachine, Profile, Run, RunState, ScenarioRecord} from '../../src/generated/records';
-import {badge, findings, trialsPerCell} from '../../src/lib/finding';
+import type {Profile, Run, RunState, ScenarioRecord} from '../../src/generated/records';
 import {type PageScenario, pageScenario} from '../../src/lib/record';
 import {claimsData, compareData} from './beyond';
 import {breakable} from './breakable';
 import {byAge, chosenByScenario} from './chosen';
 import {gateData} from './gate';
 import type {LoadedRun, Results} from './load';
+import {frontPage, matrixPage, versionEntries, versionPage} from './overview/data';
 import {trends} from './trends';
 
 /** A page to be made; `data` names its data sets. */
@@ -68,28 +68,6 @@ export interface VersionData {
   runs: RunLink[];
 }
 
-/** Data of `/benchmarks/` and of `/benchmarks/<version>/`. */
-export interface OverviewData {
-  /** Set on the page of one version. */
-  version?: string;
-  versions: {
-    version: string;
-    href: string;
-    machines: MachineSummary[];
-  }[];
-  /** All records as rows of one file; never on a version's page, which must not change with later records. */
-  database?: RawLink;
-}
-
-export interface MachineSummary {
-  key: string;
-  machine: IndexMachine['machine'];
-  href: string;
-  newest: RunLink;
-  runs: number;
-  scenarios: {key: string; title: string; href: string; findings: string[]; badge?: string}[];
-}
-
 /** Data of the list that the version picker fetches. */
 export interface PickerEntry {
   version: string;
@@ -101,6 +79,7 @@ export interface PickerEntry {
 const COMPONENTS = {
   home: '@site/src/routes/Home',
   overview: '@site/src/routes/Overview',
+  versionOverview: '@site/src/routes/VersionOverview',
   version: '@site/src/routes/Version',
   scenario: '@site/src/routes/Scenario',
   components: '@site/src/routes/Components',
@@ -114,8 +93,7 @@ const COMPONENTS = {
 /** Plans the front page and every page below `/benchmarks/`. Paths begin without the site's base. */
 export function routes(results: Results): Plan {
   const plan: Plan = {routes: [], data: new Map()};
-  const overview = overviewData(results);
-  put(plan, '/', COMPONENTS.home, {});
+  put(plan, '/', COMPONENTS.home, {front: ['front', frontPage(results)]});
   put(plan, '/benchmarks/claims/', COMPONENTS.claims, {claims: ['claims', claimsData(results)]});
   put(plan, '/benchmarks/compare/', COMPONENTS.compare, {compare: ['compare', compareData(results)]});
   put(plan, '/benchmarks/gate/', COMPONENTS.gate, {gate: ['gate', gateData(results)]});
@@ -123,10 +101,9 @@ export function routes(results: Results): Plan {
   put(plan, '/benchmarks/trends/', COMPONENTS.trendList, {list: ['trends', series.map(({key, title}) => ({key, title}))]});
   for (const trend of series) put(plan, `/benchmarks/trends/${trend.key}/`, COMPONENTS.trend, {trend: [`trends/${trend.key}`, trend]});
   const database = results.database ? {database: databaseLink(results.database)} : {};
-  put(plan, '/benchmarks/', COMPONENTS.overview, {overview: ['overview', {...overview, ...database}]});
-  for (const version of overview.versions) {
-    const own: OverviewData = {version: version.version, versions: [version]};
-    put(plan, version.href, COMPONENTS.overview, {overview: [`overview/${version.version}`, own]});
+  put(plan, '/benchmarks/', COMPONENTS.overview, {overview: ['overview', {...matrixPage(results), ...database}]});
+  for (const {version, href} of versionEntries(results)) {
+    put(plan, href, COMPONENTS.versionOverview, {overview: [`overview/${version}`, versionPage(results, version)]});
   }
   for (const {version, machines} of results.versions) {
     for (const machine of machines) planMachine(plan, version, machine.key, byAge(machine.runs));
@@ -136,9 +113,7 @@ export function routes(results: Results): Plan {
 
 /** What the version picker shows, newest version first. */
 export function pickerEntries(results: Results): PickerEntry[] {
-  return overviewData(results).versions.flatMap(({version, machines}) =>
-    machines.map(({key, machine, href}) => ({version, machine: key, title: machine.title || key, href})),
-  );
+  return versionEntries(results).flatMap(({version, machines}) => machines.map(({key, title, href}) => ({version, machine: key, title, href})));
 }
 
 function planMachine(plan: Plan, version: string, machineKey: string, runs: LoadedRun[]): void {
@@ -224,34 +199,6 @@ function card(loaded: LoadedRun, key: string, href: string, page: LoadedRun): Sc
   const record = pageScenario(recordOf(loaded, key));
   const cells = record.cells.map((cell) => ({...cell, trials: [], distributions: []}));
   return {href, record: {...record, cells, processes: []}, ...(loaded === page ? {} : {otherRun: loaded.run})};
-}
-
-function overviewData(results: Results): OverviewData {
-  const versions = results.versions.flatMap(({version, machines}) => {
-    const listed = machines.flatMap(({key, runs}) => {
-      const sorted = byAge(runs);
-      const newest = sorted.at(-1);
-      if (!newest) return [];
-      const href = `/benchmarks/${version}/${key}/`;
-      return [{key, machine: newest.run.machine, href, newest: runLink(href, newest), runs: runs.length, scenarios: summaries(href, sorted)}];
-    });
-    return listed.length > 0 ? [{version, href: `/benchmarks/${version}/`, machines: listed}] : [];
-  });
-  return {versions: versions.reverse()};
-}
-
-function summaries(base: string, runs: LoadedRun[]): MachineSummary['scenarios'] {
-  return [...chosenByScenario(runs)].map(([key, loaded]) => {
-    const record = pageScenario(recordOf(loaded, key));
-    const mark = badge(record.profile, trialsPerCell(record));
-    return {
-      key,
-      title: record.scenario.title,
-      href: `${base}${key}/`,
-      findings: findings(record, loaded.run).map(({text}) => text),
-      ...(mark === undefined ? {} : {badge: mark}),
-    };
-  });
 }
 
 function recordOf(loaded: LoadedRun, key: string): ScenarioRecord {

@@ -244,6 +244,8 @@ export const METRIC_WORDS: Record<string, string> = {
   rss_bytes_peak: 'peak RSS',
   rss_bytes_growth: 'RSS growth',
   rss_bytes_per_key: 'RSS per key',
+  rss_bytes_per_connection: 'RSS per connection',
+  hit_ratio: 'hits',
   rss_bytes_per_key_max: 'RSS per key at most',
   rss_bytes_start: 'RSS at start-up',
   payload_share: 'share of keys and values',

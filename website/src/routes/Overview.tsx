@@ -1,56 +1,51 @@
-// Which versions were measured, on which machines, and what was found? Lists all versions, or one.
+// The matrix of benchmarks: every question with the newest figures that are stored, and ways to versions and machines.
 import Link from '@docusaurus/Link';
 import type {ReactNode} from 'react';
-import type {MachineSummary, OverviewData, RawLink} from '../../plugins/benchmarks/routes';
+import type {MatrixPageData, VersionEntry} from '../../plugins/benchmarks/overview/data';
+import type {RawLink} from '../../plugins/benchmarks/routes';
 import CopyBlock from '../components/CopyBlock';
+import Matrix from '../components/Matrix';
+import {HowToRead, TITLES} from '../components/Matrix/words';
 import Page from '../components/Page';
+import QuietLink from '../components/QuietLink';
 import RawData from '../components/RawData';
-import {time} from '../lib/format';
+
+/** Data of the page: the matrix, and all records as rows of one file. */
+export type OverviewData = MatrixPageData & {database?: RawLink};
 
 export default function Overview({overview}: {overview: OverviewData}): ReactNode {
-  const {version, versions, database} = overview;
-  const [newest, ...older] = versions;
+  const {tables, others, versions, database} = overview;
   return (
-    <Page
-      title={version ? `Benchmarks of ${version}` : 'Benchmarks'}
-      description="Every stored run of PlumbKV by version and machine."
-      crumbs={version ? [{label: 'Benchmarks', href: '/benchmarks/'}, {label: version}] : [{label: 'Benchmarks'}]}
-    >
-      {newest ? (
+    <Page title="Benchmarks" description="PlumbKV beside its rivals, question by question, from the newest stored runs." crumbs={[{label: 'Benchmarks'}]}>
+      {versions.length > 0 ? (
         <>
-          <p className="lead">
-            Each page is made from one stored run: figures with unit, spread and number of trials, the machine, the rivals measured beside, and the
-            commands that make it again. <Link to="/docs/reading-the-numbers/">How to read them</Link>
-          </p>
-          {version ? null : (
-            <p>
-              <Link to="/benchmarks/trends/">From version to version</Link>, <Link to="/benchmarks/compare/">two runs side by side</Link>,{' '}
-              <Link to="/benchmarks/claims/">what is claimed</Link>, <Link to="/benchmarks/gate/">how often the gate errs</Link>,{' '}
-              <Link to="/benchmarks/method/">how it is measured</Link>.
-            </p>
-          )}
-          <h2>{newest.version}</h2>
-          {newest.machines.map((machine) => (
-            <Machine key={machine.key} summary={machine} />
+          <HowToRead tables={tables} />
+          {tables.map((table) => (
+            <section key={table.key}>
+              <h2>{TITLES[table.key]}</h2>
+              <Matrix table={table} label={TITLES[table.key]} hasOrigins />
+            </section>
           ))}
-          {older.length > 0 ? (
-            <>
-              <h2>Other versions</h2>
-              <ul>
-                {older.map((entry) => (
-                  <li key={entry.version}>
-                    <Link to={entry.href}>{entry.version}</Link>:{' '}
-                    {entry.machines.map(({key, href, machine}, index) => (
-                      <span key={key}>
-                        {index > 0 ? ', ' : ''}
-                        <Link to={href}>{machine.title || key}</Link>
-                      </span>
-                    ))}
-                  </li>
-                ))}
-              </ul>
-            </>
-          ) : null}
+          <h2>Versions and machines</h2>
+          <Versions versions={versions} />
+          <h2>More</h2>
+          <p>
+            Scenarios not in the tables:{' '}
+            {others.map(({key, title, href}, index) => (
+              <span key={href}>
+                {index > 0 ? ', ' : ''}
+                <QuietLink to={href} title={title}>
+                  {key}
+                </QuietLink>
+              </span>
+            ))}
+            .
+          </p>
+          <p>
+            <Link to="/benchmarks/trends/">Trends over versions</Link>, <Link to="/benchmarks/compare/">compare two runs</Link>,{' '}
+            <Link to="/benchmarks/claims/">claims</Link>, <Link to="/benchmarks/gate/">false alarms of the gate</Link>,{' '}
+            <Link to="/benchmarks/method/">method</Link>.
+          </p>
           {database ? <Database file={database} /> : null}
         </>
       ) : (
@@ -60,49 +55,33 @@ export default function Overview({overview}: {overview: OverviewData}): ReactNod
   );
 }
 
-function Machine({summary}: {summary: MachineSummary}): ReactNode {
-  const {href, key, machine, newest, runs, scenarios} = summary;
+function Versions({versions}: {versions: VersionEntry[]}): ReactNode {
   return (
-    <section>
-      <h3>
-        <Link to={href}>{machine.title || key}</Link>
-      </h3>
-      <p className="fine">
-        {machine.cpu_model}, {machine.threads} threads, {machine.memory_gib} GiB, {machine.class} machine. Newest run {time(newest.startedAt)}, profile{' '}
-        {newest.profile}
-        {newest.state === 'interrupted' ? ', interrupted' : ''}; {runs === 1 ? 'one run' : `${runs} runs`} stored.
-      </p>
-      <dl className="findings">
-        {scenarios.map(({key: scenario, title, href: to, findings, badge}) => (
-          <div key={scenario}>
-            <dt>
-              <Link to={to}>{title}</Link>
-            </dt>
-            <dd>
-              {findings.map((sentence) => (
-                <p key={sentence}>{sentence}</p>
-              ))}
-              {badge ? <p className="fine">{badge}</p> : null}
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </section>
+    <ul>
+      {versions.map(({version, href, machines}) => (
+        <li key={version}>
+          <Link to={href}>{version}</Link>:{' '}
+          {machines.map((machine, index) => (
+            <span key={machine.key}>
+              {index > 0 ? ', ' : ''}
+              <QuietLink to={machine.href} title={machine.title}>
+                {machine.key}
+              </QuietLink>
+            </span>
+          ))}
+        </li>
+      ))}
+    </ul>
   );
 }
 
 function Database({file}: {file: RawLink}): ReactNode {
-  const query =
-    "SELECT version, target, mode, label, round(median) AS per_second FROM measurement WHERE metric = 'ops_per_second' AND of_operation IS NULL";
   return (
     <>
-      <h2 id="database">All of it as one database</h2>
-      <p>Every record behind these pages as rows of one SQLite file, to ask what no page answers:</p>
-      <RawData files={[file]} />
-      <CopyBlock lines={[`sqlite3 -header -column ${file.name} "${query}"`]} label="Command that asks the database for every throughput" />
-      <p>
-        Tables, views and more questions: <Link to="/benchmarks/method/database/">the database of results</Link>.
+      <p id="database">
+        Every record as one SQLite file (<Link to="/benchmarks/method/database/">tables and example queries</Link>):
       </p>
+      <RawData files={[file]} />
     </>
   );
 }
@@ -110,7 +89,7 @@ function Database({file}: {file: RawLink}): ReactNode {
 function NoResults(): ReactNode {
   return (
     <>
-      <p className="lead">No run is stored in this checkout yet. Make one: it takes about ten minutes and ends with these pages built from it.</p>
+      <p className="lead">This checkout has no stored runs. These commands measure on this machine and build the pages; the first one says how long it takes.</p>
       <CopyBlock lines={['make bench', 'make serve']} label="Commands that measure and show the pages" />
     </>
   );

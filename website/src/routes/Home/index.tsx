@@ -1,168 +1,134 @@
-// What is PlumbKV, what is it not, and what do its stored runs say? Every figure here is quoted from a stored run.
+// The landing page: what PlumbKV is, how it compares, how to start. Every figure is from a stored run.
 import Link from '@docusaurus/Link';
 import Layout from '@theme/Layout';
 import type {ReactNode} from 'react';
-import PlumbChart, {type PlumbRow} from '../../charts/PlumbChart';
-import type {Look} from '../../charts/frame';
+import type {FrontData} from '../../../plugins/benchmarks/overview/data';
+import RowChart from '../../charts/RowChart';
 import CopyBlock from '../../components/CopyBlock';
-import Result, {useBenchmarks} from '../../components/Result';
-import ScrollTable from '../../components/ScrollTable';
-import {figure, scaleFor, withUnit} from '../../lib/format';
-import type {Quote, QuoteName} from '../../lib/quotes';
+import type {MatrixRow} from '../../lib/matrix';
 import styles from './styles.module.css';
 
-export default function Home(): ReactNode {
+const START = [
+  'git clone https://github.com/plumbkv/plumbkv && cd plumbkv',
+  'cargo build --release -p plumbkv-server',
+  'target/release/plumbkv serve --memory-limit 64mib &',
+  'target/release/plumbkv cli SET greeting hello',
+];
+
+export default function Home({front}: {front: FrontData}): ReactNode {
   return (
-    <Layout description="PlumbKV: a Rust key-value store that speaks the Redis protocol, and the bench-runner that measures it against its rivals in the open.">
+    <Layout description="PlumbKV: an in-memory cache with a hard memory cap and a durable LSM store in Rust, as a Redis-protocol server and as a crate.">
       <main className="page">
         <header className={styles.hero}>
           <div>
-            <h1 className={styles.title}>A key-value store whose every published number can be checked</h1>
+            <h1 className={styles.title}>A key-value store in Rust, with benchmarks you can check</h1>
             <p className="lead">
-              A plumb line shows what is true. PlumbKV is a memory store in Rust that speaks the Redis protocol, a bench-runner that measures it beside
-              its rivals on one machine in one run, and these pages, made from the stored results and nothing else.
+              PlumbKV is an in-memory cache whose process stays under its memory cap, and a durable LSM store. It runs as a server for Redis clients or
+              inside your program as a crate.
             </p>
             <p className={styles.links}>
-              <Link to="/benchmarks/">Benchmarks</Link>
               <Link to="/docs/getting-started/">Getting started</Link>
-              <Link to="/docs/reading-the-numbers/">Reading the numbers</Link>
+              <Link to="/benchmarks/">Benchmarks</Link>
+              <Link to="/benchmarks/claims/">Claims</Link>
             </p>
           </div>
-          <HeroChart />
+          <div>
+            <h2 className={styles.startTitle}>Start a server</h2>
+            <CopyBlock label="Commands that build and start a server" lines={START} />
+            <p className="fine">
+              Linux, Rust 1.95 or newer. <code>--data DIR</code> in place of the cap makes it durable, and redis-cli works as well. No image and no crate is
+              published yet.
+            </p>
+          </div>
         </header>
+
+        <Figures front={front} />
 
         <div className={styles.columns}>
           <section>
             <h2>What it is</h2>
             <ul>
               <li>
-                <strong>An engine</strong>: a sharded memory store with a cap on accounted bytes that is checked before each write, sampled eviction,
-                expiry, and refusal of what cannot fit.
+                <strong>An in-memory cache.</strong> The cap covers keys, values, hash tables and client buffers, and is checked before each write. Eviction
+                by LRU, LFU or S3-FIFO; expiry.
               </li>
               <li>
-                <strong>A server</strong>: <code>plumbkv serve</code> speaks RESP2 and RESP3 to any Redis client, with pipelining and Redis’s error
-                texts.
+                <strong>A durable store.</strong> An LSM tree with a write-ahead log, group commit, snapshots and ordered scans. Acknowledged writes
+                survive SIGKILL; a power cut loses at most what the sync mode allows.
               </li>
               <li>
-                <strong>A bench-runner</strong>: each trial a fresh process, every reply checked, whole histograms kept, natively and in a container.
+                <strong>A server and a crate.</strong> <code>plumbkv serve</code> speaks RESP2 and RESP3; the crate <code>plumbkv</code> has no sockets and
+                no async runtime.
+              </li>
+              <li>
+                <strong>bench-runner.</strong> Measures servers and embedded engines side by side, natively and in containers. It checks every reply and
+                keeps whole histograms.
               </li>
             </ul>
           </section>
           <section>
-            <h2>What it is not, in this version</h2>
+            <h2>What it is not</h2>
             <ul>
-              <li>Durable: everything is in memory and gone with the process.</li>
-              <li>Clustered, replicated, or encrypted on the wire.</li>
-              <li>More than strings with expiry: no lists, hashes, sets or streams.</li>
-              <li>Measured across a network, on many cores, or with data larger than memory.</li>
+              <li>Clustered or replicated.</li>
+              <li>Encrypted: the server has no TLS.</li>
+              <li>All of Redis: values are strings. There are no lists, hashes, sets, streams, transactions or scripts.</li>
+              {front.threads === undefined ? null : (
+                <li>
+                  Measured on large machines or across a network: every figure is from {front.threads === 1 ? 'one CPU' : `at most ${front.threads} CPUs`}{' '}
+                  and loopback.
+                </li>
+              )}
             </ul>
           </section>
         </div>
 
-        <h2>From the stored runs</h2>
-        <Figures />
-
-        <h2>Check it yourself</h2>
-        <p>Two commands on Linux with Rust and Node.js; on Debian or Ubuntu they install the rest, and ask before using root.</p>
+        <h2>Measure it yourself</h2>
         <CopyBlock
           label="Commands that measure here and show the pages"
-          lines={['git clone https://github.com/plumbkv/plumbkv && cd plumbkv', 'make bench   # measures here and builds these pages from it', 'make serve   # shows them']}
+          lines={['make bench   # measures the server beside Redis; says first how long it takes', 'make serve   # shows these pages with your figures']}
         />
+        <p>
+          On Debian or Ubuntu <code>make bench</code> asks before it installs what is missing. Embedded engines take longer: <code>make bench-all</code>.
+        </p>
       </main>
     </Layout>
   );
 }
 
-const HERO: {name: QuoteName; label: string; look: Look}[] = [
-  {name: 'single-set-native', label: 'PlumbKV', look: 'ours'},
-  {name: 'single-set-container', label: 'PlumbKV in a container, host network', look: 'ours-host'},
-  {name: 'single-set-redis', label: 'Redis', look: 'rival'},
-];
+function Figures({front: {server, store, loss, tally}}: {front: FrontData}): ReactNode {
+  if (!server && !store) return null;
+  const all = tally.better + tally.worse + tally.undecided;
+  return (
+    <>
+      <h2>How it compares</h2>
+      <p>
+        Of {all} comparisons with rivals in the newest stored runs, PlumbKV is better in {tally.better} and worse in {tally.worse}; {tally.undecided} are
+        undecided. <Link to="/benchmarks/">All of them</Link>
+      </p>
+      <div className={styles.charts}>
+        {server ? <Headline id="server" title="The server" row={server} /> : null}
+        {store ? <Headline id="store" title="The durable store" row={store} /> : null}
+        {loss ? <Headline id="loss" title="Where PlumbKV loses most" row={loss} /> : null}
+      </div>
+      <p className="fine">
+        Each dot is a trial, the bar their median. The factor beside a rival says how many times better PlumbKV is, where the interval of the ratio decides.
+      </p>
+    </>
+  );
+}
 
-function HeroChart(): ReactNode {
-  const {quotes} = useBenchmarks();
-  const found = HERO.flatMap(({name, label, look}) => {
-    const quote = quotes[name];
-    return quote ? [{quote, label: look === 'rival' ? quote.target.replace(/\s*\(.*$/, '') : label, look}] : [];
-  });
-  const first = found[0]?.quote;
-  if (!first || first.target === undefined) return <p className="fine">No run is stored in this checkout yet: nothing is measured.</p>;
-  const scale = scaleFor(first.measurement.unit, Math.max(...found.map(({quote}) => quote.measurement.median)));
-  const rows: PlumbRow[] = found.map(({quote, label, look}) => ({
-    label,
-    look,
-    median: quote.measurement.median * scale.factor,
-    trials: quote.trials.map((value) => value * scale.factor),
-    text: withUnit(figure(quote.measurement, scale).value, scale.unit),
-  }));
+function Headline({id, title, row}: {id: string; title: string; row: MatrixRow}): ReactNode {
+  const {version, machine, href} = row.origin;
   return (
     <figure className={styles.figure}>
       <figcaption>
-        {first.label}: every trial a dot, the median a stroke.
+        <h3>{title}</h3>
+        {row.point}
       </figcaption>
-      <PlumbChart
-        id="hero"
-        title={`${first.label}: operations per second, each trial`}
-        desc={`${rows.map((row) => `${row.label} ${row.text}`).join(', ')}. The plumb line hangs at PlumbKV’s median.`}
-        rows={rows}
-        unit={scale.unit}
-      />
+      <RowChart id={id} row={row} />
       <p className="fine">
-        <Provenance quote={first} />
+        <Link to={href}>Version {version}</Link>, {machine}, {row.cells[0]?.measurement.n} trials
       </p>
     </figure>
-  );
-}
-
-function Provenance({quote}: {quote: Quote}): ReactNode {
-  return (
-    <>
-      Version {quote.version}, {quote.machine}, {quote.profile} run of {quote.measurement.n} trials
-      {quote.profile === 'full' ? '' : ', no verdict'}. <Link to={quote.href}>Its page</Link>
-    </>
-  );
-}
-
-const ROWS: {what: string; names: [QuoteName, QuoteName]}[] = [
-  {what: 'SET 64 B, one client: operations per second', names: ['single-set-native', 'single-set-redis']},
-  {what: 'GET 64 B, 50 clients: operations per second', names: ['many-get-native', 'many-get-redis']},
-  {what: 'GET 64 B, 50 clients: server CPU per operation', names: ['many-get-cpu', 'many-get-cpu-redis']},
-];
-
-function Figures(): ReactNode {
-  const {quotes} = useBenchmarks();
-  const rival = quotes['single-set-redis']?.target ?? quotes['many-get-redis']?.target ?? 'Redis';
-  const any = quotes['single-set-native'] ?? quotes['many-get-native'];
-  return (
-    <>
-      <ScrollTable label="Figures quoted from the stored runs">
-        <table className="plain">
-          <thead>
-            <tr>
-              <th scope="col">What</th>
-              <th scope="col">PlumbKV, native</th>
-              <th scope="col">{rival}, native</th>
-            </tr>
-          </thead>
-          <tbody>
-            {ROWS.map(({what, names}) => (
-              <tr key={what}>
-                <th scope="row">{what}</th>
-                {names.map((name) => (
-                  <td key={name}>
-                    <Result name={name} />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollTable>
-      <p className="fine">
-        Closed loop over loopback, all data in memory. The load generator’s own ceiling for the GET is <Result name="many-get-ceiling" />: near it,
-        operations per second say more of the generator than of the server, and server CPU per operation is the figure to compare.{' '}
-        {any ? <Provenance quote={any} /> : null}
-      </p>
-    </>
   );
 }
