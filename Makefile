@@ -17,6 +17,7 @@ DRIVERS := $(addprefix -p plumbkv-driver-,plumbkv redb fjall sqlite postgres axu
 # Those that take long to compile: RocksDB's C++ alone is 20 to 40 minutes of one CPU.
 RIVALS := $(addprefix -p plumbkv-driver-,rocksdb lmdb)
 PROFILE ?= quick
+BENCH = RUNNER=$(RUNNER) SERVER=$(SERVER) PROFILE=$(PROFILE) TARGET_DIR=$(TARGET_DIR) SITE_URL=$(SITE_URL) .ci/bench
 # What the gate is asked and where its verdict lies; workflows give these by environment, and recipes quote them.
 BASE ?= main
 HEAD ?= HEAD
@@ -30,13 +31,13 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers rivals bench components test test-rust test-model test-shuttle test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers rivals bench bench-all components test test-rust test-model test-shuttle test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-setup: ## Install what is missing (Debian/Ubuntu packages, Node packages) and say what was done
-	@.ci/setup
+setup: ## Install what the tests need (Debian/Ubuntu packages, Node and Python packages) and say what was done
+	@.ci/setup test
 
 build: ## Build the server and the runner, static and optimised
 	@$(STATIC) -p plumbkv-server -p plumbkv-bench-runner
@@ -51,12 +52,11 @@ rivals: ## Build the drivers of all embedded rivals, RocksDB and LMDB too (20 to
 	@.ci/setup rivals
 	@$(STATIC) $(DRIVERS) $(RIVALS)
 
-bench: setup build drivers components ## Measure here (quick profile) and build the pages: results/local*, website/build
-	@$(RUNNER) run --profile $(PROFILE) --server-binary $(SERVER) --criterion $(TARGET_DIR)/criterion
-	@$(MAKE) --no-print-directory site
-	@$(RUNNER) report latest
-	@echo "Database: results/local.sqlite    records: results/local/"
-	@echo "Pages: run 'make serve', then open $(SITE_URL)/benchmarks/local/"
+bench: ## Measure the server beside Redis here, and build the pages: 10 minutes; 20 if nothing is compiled yet
+	@$(BENCH) core
+
+bench-all: ## Measure everything here: all scenarios, all rivals found, the parts of the store (over an hour)
+	@$(BENCH) all
 
 components: ## Run the criterion benchmarks of all parts, beside like parts of other libraries, into target/criterion (15 minutes)
 	@rm -rf $(TARGET_DIR)/criterion
@@ -113,10 +113,12 @@ test-python: build ## redis-py against the real server
 	@.ci/with-server $(SERVER) .venv/bin/python engine/server/tests/python/test_redis_py.py
 	@.ci/with-server $(SERVER) .venv/bin/python engine/server/tests/python/test_redis_asyncio.py
 
-test-smoke: build ## The smoke profile through the real binary and a real container
+test-smoke: build ## The smoke profile through the real binary and a real container; what `make bench` takes
+	@$(BENCH) --check
 	@.ci/smoke $(RUNNER) $(SERVER)
 
-test-site: setup ## Unit tests, build and browser tests of the site
+test-site: ## Unit tests, build and browser tests of the site
+	@.ci/setup site browser
 	@cd website && npm run --silent typecheck && npm test --silent && npm run --silent build && npm run --silent e2e
 
 compat: setup build ## redis-benchmark, redis-cli and redis-py find the same as in redis-server: both back ends, and a container without io_uring
@@ -181,7 +183,8 @@ machine-check: runner ## Is this machine fit to have its results kept? Says what
 propose: runner ## Hosted CI only: make a pull request of what was measured
 	@.ci/propose "$(abspath $(RUNNER))"
 
-site: setup ## Build the site from results/ into website/build; with a built runner, offer the records as a database
+site: ## Build the site from results/ into website/build; with a built runner, offer the records as a database
+	@.ci/setup site
 	@if [ -x $(RUNNER) ]; then $(RUNNER) db rebuild --out $(DATABASE); export PLUMBKV_DATABASE=$(DATABASE); \
 	else echo "site: no runner is built ('make build'), so the pages offer no database"; fi; \
 	cd website && npm run --silent build
