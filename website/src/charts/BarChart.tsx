@@ -1,4 +1,4 @@
-// How do the cells of one point compare on one metric? Bars from zero, each with its figure and its trials.
+// A bar chart: the cells of one point on one metric, bars from zero, each with its figure and its trials.
 import {scaleLinear} from 'd3-scale';
 import type {ReactNode} from 'react';
 import {shorten} from '../lib/format';

@@ -1,9 +1,9 @@
-// How does a metric change along an axis (clients, pipeline depth)? Every trial a hairline, the median thick.
+// A line chart along an axis of few values (clients, pipeline depth, versions): every trial a hairline, the median thick.
 import {scaleLinear, scaleLog, scalePoint} from 'd3-scale';
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
 import {fixed} from '../lib/format';
-import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, decadeTicks, evenTicks, round} from './frame';
+import {type Box, DirectLabels, Frame, type Look, Marker, XAxis, YAxis, decadeTicks, evenTicks, round} from './frame';
 
 export interface LinePoint {
   x: number;
@@ -37,7 +37,7 @@ interface Props {
 }
 
 const HEIGHT = 240;
-const BOX: Box = {left: 44, right: 262, top: 24, bottom: 196};
+const BOX: Box = {left: 44, right: 246, top: 24, bottom: 196};
 
 export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, yUnit, yMax, yMin, marks = []}: Props): ReactNode {
   const x = scalePoint<number>(xs, [BOX.left + 10, BOX.right - 6]);
@@ -66,6 +66,9 @@ export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, 
             )),
           )}
           <path className="median" d={path(points.map(({x: at, median}) => ({x: at, y: median}))) ?? ''} />
+          {points.map((point) => (
+            <Marker key={point.x} look={look} x={x(point.x) ?? 0} y={y(point.median)} />
+          ))}
         </g>
       ))}
       <DirectLabels ends={ends} box={BOX} />

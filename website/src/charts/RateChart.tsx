@@ -1,9 +1,11 @@
-// How does a quantity follow a continuous one (latency an offered rate, throughput the seconds)? Every trial thin or a
-// dot, the median thick; a knee is a mark on the axis below its line.
-import {scaleLinear, scaleLog} from 'd3-scale';
+// A chart along a continuous axis (latency over the offered rate, throughput over the seconds): every trial thin or a dot,
+// the median thick; a knee is a mark on the axis below its line.
+import {type ScaleLinear, scaleLinear, type ScaleLogarithmic, scaleLog} from 'd3-scale';
+
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
-import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, decadeTicks, evenTicks, round} from './frame';
+import {latencyLabel} from '../lib/format';
+import {type Box, DirectLabels, Frame, type Look, Marker, XAxis, YAxis, evenTicks, logTicks, round} from './frame';
 
 export interface LinePoint {
   x: number;
@@ -37,13 +39,18 @@ interface Props {
   yMin?: number;
 }
 
+type Linear = ScaleLinear<number, number>;
+type Log = ScaleLogarithmic<number, number>;
+
+/** More points than these are a curve, which needs no markers. */
+const MOST_MARKERS = 12;
 const HEIGHT = 250;
-const BOX: Box = {left: 52, right: 262, top: 24, bottom: 196};
+const BOX: Box = {left: 52, right: 246, top: 24, bottom: 196};
 
 export default function RateChart({id, title, desc, series, xUnit, yUnit, xFactor = 1, xMax, yMax, yMin}: Props): ReactNode {
   const x = scaleLinear([0, xMax], [BOX.left, BOX.right - 6]);
-  const y = yMin === undefined ? scaleLinear([0, yMax || 1], [BOX.bottom, BOX.top]).nice(5) : scaleLog([yMin, yMax], [BOX.bottom, BOX.top]).nice();
-  const ticks = yMin === undefined ? evenTicks(y, 5) : decadeTicks(y);
+  const y = yMin === undefined ? scaleLinear([0, yMax || 1], [BOX.bottom, BOX.top]).nice(5) : scaleLog([yMin, yMax], [BOX.bottom, BOX.top]);
+  const ticks = yMin === undefined ? evenTicks(y as Linear, 5) : logTicks(y as Log, latencyLabel);
   const low = yMin === undefined ? 0 : (y.domain()[0] ?? yMin);
   const path = line<{x: number; y: number}>((point) => round(x(point.x)), (point) => round(y(Math.max(point.y, low))));
   const ends = series.flatMap(({label, look, points}) => {
@@ -69,6 +76,9 @@ export default function RateChart({id, title, desc, series, xUnit, yUnit, xFacto
             )),
           )}
           <path className="median" d={path(points.map(({x: at, median}) => ({x: at, y: median}))) ?? ''} />
+          {points.length <= MOST_MARKERS
+            ? points.map((point) => <Marker key={point.x} look={look} x={x(point.x)} y={y(Math.max(point.median, low))} />)
+            : null}
           {knee === undefined ? null : <path className="knee" d={`M${round(x(Math.min(knee, xMax)))} ${BOX.bottom - 1}l-4.500 -9h9z`} />}
         </g>
       ))}

@@ -1,4 +1,4 @@
-// Which keys are still there after the cap was passed? Share of survivors by age of insertion, oldest left.
+// A survival chart: which keys are still there after the cap was passed, by age of insertion, oldest left.
 import {scaleLinear} from 'd3-scale';
 import {curveStepAfter, line} from 'd3-shape';
 import type {ReactNode} from 'react';
@@ -19,7 +19,7 @@ interface Props {
 }
 
 const HEIGHT = 240;
-const BOX: Box = {left: 44, right: 262, top: 24, bottom: 196};
+const BOX: Box = {left: 44, right: 246, top: 24, bottom: 196};
 
 export default function SurvivalChart({id, title, desc, series}: Props): ReactNode {
   const x = scaleLinear([0, 1], [BOX.left, BOX.right - 6]);

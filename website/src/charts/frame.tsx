@@ -1,14 +1,14 @@
-// What do all charts share: size, titles for those who cannot see them, axes and their ticks?
+// The frame of every chart: size, titles for those who cannot see it, axes, ticks, markers and labels.
 //
 // Charts are small multiples drawn at about the size at which they are read (360 units wide), so that their
 // text is as large on a phone as on a wide screen. Colours come from CSS classes, so one SVG serves both schemes.
 import type {ReactNode} from 'react';
 import {fixed, shorten, tickLabels} from '../lib/format';
+import {isConstant, type Look, markerPath} from './looks';
+
+export type {Look} from './looks';
 
 export const WIDTH = 360;
-
-/** What a line or bar stands for; sets its colour and dash. */
-export type Look = 'ours' | 'ours-limited' | 'ours-host' | 'ours-published' | 'ours-strict' | 'rival' | 'floor' | 'ceiling';
 
 export interface Box {
   left: number;
@@ -70,6 +70,24 @@ export function decadeTicks(scale: Scale): Tick[] {
   });
 }
 
+/** Ticks at 1, 2 and 5 times each power of ten of a logarithmic axis, or at fewer of them where they would be many. */
+export function logTicks(scale: Scale & {domain(): number[]}, label: (value: number) => string, most = 7): Tick[] {
+  const [low = 1, high = 10] = scale.domain();
+  for (const steps of [[1, 2, 5], [1, 3], [1]]) {
+    const values: number[] = [];
+    for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.ceil(Math.log10(high)); power += 1) {
+      values.push(...steps.map((step) => step * 10 ** power).filter((value) => value >= low * 0.999 && value <= high * 1.001));
+    }
+    if (values.length <= most || steps.length === 1) return values.map((value) => ({at: scale(value), label: label(value)}));
+  }
+  return [];
+}
+
+/** The marker of a look at a point. */
+export function Marker({look, x, y}: {look: Look; x: number; y: number}): ReactNode {
+  return isConstant(look) ? null : <path className="marker" transform={`translate(${round(x)} ${round(y)})`} d={markerPath(look)} />;
+}
+
 /** Horizontal rules with their labels left of the plot. */
 export function YAxis({ticks, box, unit}: {ticks: Tick[]; box: Box; unit: string}): ReactNode {
   return (
@@ -127,10 +145,11 @@ export function DirectLabels({ends, box}: {ends: LabelSpot[]; box: Box}): ReactN
   return (
     <g>
       {spreadLabels(ends, box.top, box.bottom).map(({label, look, x, y, from}) => (
-        <g key={label}>
+        <g key={label} className={`series ${look}`}>
           <path className="leader" d={`M${round(x + 3)} ${round(from)}L${box.right + 2} ${round(y)}`} />
-          <text className={`direct ${look}`} x={box.right + 6} y={round(y + 4)}>
-            {shorten(label, 16)}
+          <Marker look={look} x={box.right + 8} y={y} />
+          <text className={`direct ${look}`} x={box.right + (isConstant(look) ? 6 : 16)} y={round(y + 4)}>
+            {shorten(label, 15)}
           </text>
         </g>
       ))}

@@ -11,6 +11,11 @@ export function isDurable({scenario, cells}: PageScenario): boolean {
   return scenario.kind === 'embedded' && cells.some((cell) => cell.measurements.some(({metric}) => marks.includes(metric)));
 }
 
+/** A record without the loading of directories for other cells, unless loading is what it is about. */
+export function withoutStock(record: PageScenario): PageScenario {
+  return record.scenario.key.startsWith('load') ? record : {...record, cells: record.cells.filter((cell) => !isStock(cell))};
+}
+
 /** The loading of a directory that other cells read: it is recorded, and is not what the scenario is about. */
 export function isStock(cell: Pick<PageCell, 'axes'>): boolean {
   return cell.axes.operation === 'stock';

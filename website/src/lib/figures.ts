@@ -1,20 +1,24 @@
-// How do stored cells become the series of a chart? Pure: (record, run) in, chart properties out.
+// Series of the charts: stored cells in, chart properties out. Pure.
 import type {Bar} from '../charts/BarChart';
 import type {LinePoint, LineSeries} from '../charts/LineChart';
 import type {PercentileSeries} from '../charts/PercentileChart';
-import type {Look} from '../charts/frame';
+import {type Look, rivalLook} from '../charts/looks';
 import type {Axes, Mode, Run} from '../generated/records';
 import {figure, ratio, scaleFor, withUnit, type Scale} from './format';
+import type {ShortLabels} from './labels';
 import {LAST_PERCENTILE, PERCENTILES} from './metrics';
+import {byClass} from './parts';
+import {scaleOfAll} from './units';
 import {
   keepsNothing,
   MODE_LABELS,
+  MODES,
   measurement,
   type PageCell,
   type PageScenario,
-  type Point,
   points,
   ratioOf,
+  ROLES,
   roleOf,
   shortTitle,
   targetOf,
@@ -23,7 +27,8 @@ import {
 
 export function lookOf(cell: PageCell, run: Run): Look {
   const role = roleOf(run, cell.target);
-  return role === 'subject' ? OUR_LOOKS[cell.mode] : role;
+  if (role === 'subject') return cell.axes.variant === undefined ? OUR_LOOKS[cell.mode] : 'ours-variant';
+  return role === 'rival' ? rivalLook(cell.target) : role;
 }
 
 const OUR_LOOKS: Record<Mode, Look> = {
@@ -58,10 +63,10 @@ export function lineLabel(cell: PageCell, run: Run): string {
 /** Label above a bar and of a row; natively is the usual way and goes without saying. */
 export function rowLabel(cell: PageCell, run: Run): string {
   const role = roleOf(run, cell.target);
-  if (role === 'ceiling') return 'ceiling of the load generator';
-  if (role === 'floor') return `floor of the machine: ${shortTitle(targetOf(run, cell.target), cell.target).replace(/^floor,? /, '')}`;
-  const title = shortTitle(targetOf(run, cell.target), cell.target);
-  return cell.mode === 'native' ? title : `${title}, ${MODE_LABELS[cell.mode]}`;
+  if (role === 'ceiling') return 'ceiling of the generator';
+  if (role === 'floor') return `floor: ${shortTitle(targetOf(run, cell.target), cell.target).replace(/^floor,? /, '').replace(/ \d[\d.]*$/, '')}`;
+  const where = [cell.mode === 'native' ? '' : MODE_LABELS[cell.mode], cell.axes.variant ?? ''];
+  return [shortTitle(targetOf(run, cell.target), cell.target), ...where].filter(Boolean).join(', ');
 }
 
 /** Axes along which a line can be drawn. */
@@ -169,15 +174,24 @@ function percentileSeries(cell: PageCell, run: Run, operation: string, mixed: bo
   ];
 }
 
-/** Ends of the axis that all percentile figures share, µs. */
+/** Decades that charts of one section may share; beyond, each has an axis of its own. */
+const SHARED_DECADES = 2.5;
+
+/** Ends of the axis of latencies, µs: fitted to what is drawn, of one figure or of all that share it. */
 export function percentileRange(figures: PercentileFigure[]): {minUs: number; maxUs: number} {
   const values = figures.flatMap(({series}) =>
     series.flatMap(({points: drawn, trials}) => [
-      ...drawn.filter((p) => p.percentile <= LAST_PERCENTILE).map((p) => p.us),
+      ...drawn.filter((p) => p.percentile >= 50 && p.percentile <= LAST_PERCENTILE).map((p) => p.us),
       ...trials.map((t) => t.us),
     ]),
   ).filter((us) => us > 0);
-  return {minUs: 10 ** Math.floor(Math.log10(Math.min(...values))), maxUs: 10 ** Math.ceil(Math.log10(Math.max(...values)))};
+  return {minUs: Math.min(...values) / 1.15, maxUs: Math.max(...values) * 1.15};
+}
+
+/** Whether all figures fit one axis without lying flat on it. */
+export function sharesAxis(figures: PercentileFigure[]): boolean {
+  const {minUs, maxUs} = percentileRange(figures);
+  return Math.log10(maxUs / minUs) <= SHARED_DECADES;
 }
 
 /** The value at a percentile of a drawn curve, for its table. */
@@ -193,14 +207,39 @@ export interface BarFigure {
   bars: Bar[];
 }
 
-/** Bars of one metric at each point; containers carry their ratio to native, others that to the floor where it is stored. */
-export function barFigures(record: PageScenario, run: Run, metric: string, scale: Scale, only?: (point: Point) => boolean): BarFigure[] {
-  return points(record, run)
-    .filter((point) => only?.(point) ?? true)
-    .flatMap((point) => {
-      const bars = point.cells.flatMap((cell) => bar(record, run, cell, metric, scale));
-      return bars.length > 0 ? [{label: point.label, bars}] : [];
-    });
+/** Figures on one axis. */
+export interface BarPanel {
+  scale: Scale;
+  max: number;
+  figures: BarFigure[];
+}
+
+/** How many times longer than another figure's longest bar one may be on the same axis. */
+const SAME_AXIS = 4;
+
+/** Bars of one metric at each point, in panels of which no figure is a stub beside another. A single bar compares nothing. */
+export function barPanels(record: PageScenario, run: Run, metric: string, unit: string, labels: ShortLabels): BarPanel[] {
+  const found = byClass(record, run, (own, named) =>
+    points(own, run).flatMap((point) => {
+      const cells = point.cells.filter((cell) => cell.status === 'ok' && measurement(cell, metric));
+      const medians = cells.map((cell) => measurement(cell, metric)?.median ?? 0);
+      return cells.length > 1 && Math.max(...medians) > 0 ? [{label: named(labels.short(point.label)), cells, largest: Math.max(...medians)}] : [];
+    }),
+  );
+  const ends: number[] = [];
+  for (const {largest} of [...found].sort((a, b) => b.largest - a.largest)) {
+    const last = ends.at(-1);
+    if (last === undefined || largest < last / SAME_AXIS) ends.push(largest);
+  }
+  const panels = ends.map((end, index) => {
+    const below = ends[index + 1] ?? 0;
+    const own = found.filter(({largest}) => largest <= end && largest > below);
+    const scale = scaleOfAll(unit, own.map(({largest}) => largest));
+    const figures = own.map(({label, cells}) => ({label, bars: cells.flatMap((cell) => bar(record, run, cell, metric, scale))}));
+    return {scale, max: barMax(figures), figures};
+  });
+  // What most points are like comes first, outliers after it.
+  return panels.sort((a, b) => b.figures.length - a.figures.length);
 }
 
 function bar(record: PageScenario, run: Run, cell: PageCell, metric: string, scale: Scale): Bar[] {
@@ -245,7 +284,19 @@ export function throughputScale(record: PageScenario): Scale {
   return scaleOf(record, 'ops_per_second', '1/s');
 }
 
+/** Ours natively, ours in other ways, rivals, and last what answers a constant. */
 function sortCells(cells: PageCell[], run: Run): PageCell[] {
-  const order: Look[] = ['ours', 'ours-limited', 'ours-host', 'ours-published', 'ours-strict', 'rival', 'floor', 'ceiling'];
-  return [...cells].sort((a, b) => order.indexOf(lookOf(a, run)) - order.indexOf(lookOf(b, run)));
+  const rank = (cell: PageCell) => ROLES.indexOf(roleOf(run, cell.target)) * 100 + MODES.indexOf(cell.mode) * 10 + (cell.axes.variant === undefined ? 0 : 1);
+  return [...cells].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Servers that answered more than the one that answers a constant, at the same point. */
+export function beyondCeiling(record: PageScenario, run: Run): string[] {
+  const names = points(record, run).flatMap(({cells}) => {
+    const ops = (cell: PageCell) => (cell.status === 'ok' ? (measurement(cell, 'ops_per_second')?.median ?? 0) : 0);
+    const ceiling = Math.max(0, ...cells.filter((cell) => roleOf(run, cell.target) === 'ceiling').map(ops));
+    const keeps = (cell: PageCell) => !keepsNothing(run, cell.target);
+    return ceiling > 0 ? cells.filter((cell) => keeps(cell) && ops(cell) > ceiling).map((cell) => shortTitle(targetOf(run, cell.target), cell.target)) : [];
+  });
+  return [...new Set(names)];
 }

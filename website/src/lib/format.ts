@@ -69,6 +69,12 @@ export function tickLabels(values: readonly number[]): string[] {
   return values.map((value) => fixed(value, value === 0 ? 0 : places));
 }
 
+/** A tick of an axis of latencies, µs in: `500 ns`, `20 µs`, `1 ms`. */
+export function latencyLabel(us: number): string {
+  const {unit, factor} = scaleFor('ns', us * 1000 * 1.0001);
+  return withUnit(String(Number((us * 1000 * factor).toPrecision(3))), unit);
+}
+
 /** A whole number with grouped thousands. */
 export function count(value: number): string {
   return fixed(value, 0);

@@ -1,9 +1,9 @@
-// What does an open loop show? Latency from the intended start over the offered rate, the knee, and what was left undone.
+// Open loops: latency from the intended start over the offered rate, the knee, and what was left undone.
 import type {LineSeries} from '../charts/RateChart';
 import type {Measurement, Run} from '../generated/records';
 import {lineLabel, lookOf} from './figures';
 import {axesWithout, isOpenLoop} from './parts';
-import {measurement, MODES, type PageCell, type PageScenario, roleOf, trialValues} from './record';
+import {measurement, MODES, type PageCell, type PageScenario, pointLabel, roleOf, trialValues} from './record';
 
 /** One server in one mode under rising rates. */
 export interface RateLine {
@@ -29,10 +29,10 @@ export function rateGroups(record: PageScenario, run: Run): RateGroup[] {
   const own = record.cells.filter((cell) => cell.axes.client_program === undefined && cell.status === 'ok');
   const sought = own.filter((cell) => cell.axes.operation === 'knee' || cell.axes.operation === 'peak');
   for (const cell of own.filter((candidate) => isOpenLoop(candidate) && candidate.axes.operation !== 'knee')) {
-    const load = `${cell.axes.operation}/${axesWithout(cell.axes, ...RATE_AXES)}/${cell.placement}`;
-    const group = groups.get(load) ?? {label: cell.label.replace(/, (?:Poisson|evenly) at .*$/, ''), lines: []};
+    const load = `${cell.axes.operation}/${axesWithout(cell.axes, ...RATE_AXES, 'variant')}/${cell.placement}`;
+    const group = groups.get(load) ?? {label: loadLabel(cell), lines: []};
     groups.set(load, group);
-    const id = `${cell.target}/${cell.mode}`;
+    const id = `${cell.target}/${cell.mode}/${cell.axes.variant ?? ''}`;
     let line = group.lines.find((candidate) => candidate.id === id);
     if (!line) {
       const like = (operation: string) =>
@@ -58,6 +58,11 @@ export function rateGroups(record: PageScenario, run: Run): RateGroup[] {
     for (const line of group.lines) line.cells.sort((a, b) => offered(a) - offered(b));
   }
   return [...groups.values()];
+}
+
+/** A load without its rate and without a switch: `GET 64 B, 50 clients`. */
+export function loadLabel(cell: PageCell): string {
+  return pointLabel(cell).replace(/, (?:Poisson|evenly) at [^,]*/, '');
 }
 
 /** Offered requests per second: as measured, else the mean of what the trials offered. */

@@ -111,30 +111,30 @@ export interface Point {
 
 /** As the container ladder climbs: each step changes one thing. */
 export const MODES: Mode[] = ['native', 'native_limited', 'container_host', 'container_published', 'container_no_io_uring', 'external'];
-const ROLES: Role[] = ['subject', 'rival', 'floor', 'ceiling'];
+export const ROLES: Role[] = ['subject', 'rival', 'floor', 'ceiling'];
 
 /** Whether a target answers a constant and keeps nothing: the floor of the machine, or the generator's ceiling. */
 export function keepsNothing(run: Run, key: string): boolean {
   return ['floor', 'ceiling'].includes(roleOf(run, key));
 }
 
+/** Label of a cell's point: a switch is told in the rows, not in the point, and one CPU for both sides is. */
+export function pointLabel({label, axes, placement}: Pick<PageCell, 'label' | 'axes' | 'placement'>): string {
+  const own = axes.variant === undefined ? label : label.replace(`, ${axes.variant}`, '');
+  return placement === 'together' ? `${own}, on one CPU` : own;
+}
+
 /** Cells by point of the axes, in the record's order; within a point ours, then rivals, then floor and ceiling. */
 export function points(record: PageScenario, run: Run): Point[] {
   const found = new Map<string, Point>();
   for (const cell of record.cells) {
-    const id = `${cell.label}/${cell.placement}`;
-    const point = found.get(id) ?? {
-      id,
-      label: cell.placement === 'together' ? `${cell.label}, on one CPU` : cell.label,
-      operation: cell.axes.operation,
-      placement: cell.placement,
-      axes: cell.axes,
-      cells: [],
-    };
+    const label = pointLabel(cell);
+    const id = `${label}/${cell.placement}`;
+    const point = found.get(id) ?? {id, label, operation: cell.axes.operation, placement: cell.placement, axes: cell.axes, cells: []};
     point.cells.push(cell);
     found.set(id, point);
   }
-  const rank = (cell: PageCell) => ROLES.indexOf(roleOf(run, cell.target)) * 10 + MODES.indexOf(cell.mode);
+  const rank = (cell: PageCell) => ROLES.indexOf(roleOf(run, cell.target)) * 100 + MODES.indexOf(cell.mode) * 10 + (cell.axes.variant === undefined ? 0 : 1);
   for (const point of found.values()) point.cells.sort((a, b) => rank(a) - rank(b) || a.target.localeCompare(b.target));
   return [...found.values()];
 }

@@ -12,7 +12,7 @@ import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import type {Run} from '../generated/records';
 import {badge, findings, isWire, labelsOf, trialsPerCell} from '../lib/finding';
-import {diskSentence, isDurable} from '../lib/durable';
+import {diskSentence, isDurable, withoutStock} from '../lib/durable';
 import {partsOf, withCells} from '../lib/parts';
 import {type PageScenario, roleOf} from '../lib/record';
 import CapCharts from './scenario/CapCharts';
@@ -26,7 +26,7 @@ import PerKeyCharts from './scenario/PerKeyCharts';
 import StartupCharts from './scenario/StartupCharts';
 import Sustained from './scenario/Sustained';
 import Verdicts from './scenario/Verdicts';
-import WireCharts from './scenario/WireCharts';
+import WireCharts, {type ChartProps} from './scenario/WireCharts';
 
 interface Props {
   record: PageScenario;
@@ -34,7 +34,7 @@ interface Props {
   place: Place;
 }
 
-const CHARTS: Partial<Record<string, (props: {record: PageScenario; run: Run}) => ReactNode>> = {
+const CHARTS: Partial<Record<string, (props: ChartProps) => ReactNode>> = {
   wire: WireCharts,
   memory_cap: CapCharts,
   memory_per_key: PerKeyCharts,
@@ -118,9 +118,9 @@ export default function Scenario({record, run, place}: Props): ReactNode {
 
       <div id="charts">
         {open.length > 0 ? <OpenLoop record={record} run={run} /> : null}
-        <Sustained record={looped} run={run} />
+        <Sustained record={withoutStock(looped)} run={run} />
         <Derived record={record} run={run} />
-        {closed.length > 0 ? <Charts record={looped} run={run} /> : null}
+        {closed.length > 0 ? <Charts record={looped} run={run} labels={labels} /> : null}
       </div>
 
       <h2 id="what-and-why">What is measured, and why</h2>
@@ -137,7 +137,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       <Environment run={run} processes={record.processes} />
 
       <h2 id="reproduce">Make these figures again</h2>
-      <Reproduce run={run} />
+      <Reproduce run={run} taking={new Set(record.cells.map(({target}) => target))} />
 
       <Notes run={run} />
 

@@ -1,4 +1,4 @@
-// How does a chart stand on a page? In a row of small multiples, each with its caption and its table.
+// A chart on a page: in a row of small multiples, each with its caption and its table.
 import {Fragment, type ReactNode} from 'react';
 import ScrollTable from '../ScrollTable';
 import styles from './styles.module.css';

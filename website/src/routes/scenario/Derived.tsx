@@ -1,4 +1,4 @@
-// Which tables follow from the ratios of a scenario? The container ladder, switches, adjacent client counts with their
+// Tables that follow from the ratios of a scenario: the container ladder, switches, adjacent client counts with their
 // plateau, and how much a longer run differs from a shorter one.
 import type {ReactNode} from 'react';
 import RatioChart from '../../charts/RatioChart';
@@ -90,6 +90,8 @@ function RatioCharts({record, run}: Props): ReactNode {
     <Multiples>
       {points.map((point, index) => {
         const own = pairs.filter((pair) => pointOf(pair) === point);
+        // A single step is in the table below.
+        if (own.length < 2) return null;
         const what = own[0]?.ratio.metric === 'startup_ms' ? 'start' : 'throughput';
         const rows = own.map(({ratio, numerator}) => ({
           label: rowLabel(numerator, run),

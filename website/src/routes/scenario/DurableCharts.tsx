@@ -1,9 +1,9 @@
-// Which charts does a store on a disk have? What its scenario is about first, every trial a dot; then throughput and times.
+// Charts of a store on a disk: what its scenario is about first, every trial a dot; then throughput, times and memory.
 import type {ReactNode} from 'react';
-import type {Run} from '../../generated/records';
-import {barFigures, scaleOf} from '../../lib/figures';
-import type {PageScenario} from '../../lib/record';
-import WireCharts, {Bars} from './WireCharts';
+import Bars from '../../components/Bars';
+import {withoutStock} from '../../lib/durable';
+import {barPanels} from '../../lib/figures';
+import WireCharts, {type ChartProps} from './WireCharts';
 
 interface Figure {
   metric: string;
@@ -15,8 +15,8 @@ interface Figure {
 const FIRST: Figure[] = [
   {metric: 'open_ms', unit: 'ms', title: 'Opening', note: 'Less is better. Until the store can be read.'},
   {metric: 'flush_ms', unit: 'ms', title: 'Flush', note: 'Less is better. Until a full write buffer is a table.'},
-  {metric: 'compact_ms', unit: 'ms', title: 'Merging everything', note: 'Less is better.'},
-  {metric: 'settled_ops_per_second', unit: '1/s', title: 'Load, counted until settled', note: 'Records per second when the time counts until merging is done.'},
+  {metric: 'compact_ms', unit: 'ms', title: 'Compaction', note: 'Less is better. Until everything is in one level.'},
+  {metric: 'settled_ops_per_second', unit: '1/s', title: 'Load, counted until settled', note: 'Records per second when the time counts until compaction is done.'},
 ];
 
 const LAST: Figure[] = [
@@ -24,30 +24,30 @@ const LAST: Figure[] = [
   {metric: 'rss_bytes_peak', unit: 'bytes', title: 'Peak resident memory', note: 'Less is better. Of an engine that maps its files, the mapped pages are in it.'},
 ];
 
-export default function DurableCharts({record, run}: {record: PageScenario; run: Run}): ReactNode {
+export default function DurableCharts({record, run, labels}: ChartProps): ReactNode {
+  // What is only loaded for the cells beside it is in a folded table.
+  const shown = withoutStock(record);
   return (
     <>
       {FIRST.map((figure) => (
-        <One key={figure.metric} {...figure} record={record} run={run} />
+        <One key={figure.metric} {...figure} record={shown} run={run} labels={labels} />
       ))}
-      <WireCharts record={record} run={run} />
+      <WireCharts record={shown} run={run} labels={labels} />
       {LAST.map((figure) => (
-        <One key={figure.metric} {...figure} record={record} run={run} />
+        <One key={figure.metric} {...figure} record={shown} run={run} labels={labels} />
       ))}
     </>
   );
 }
 
-function One({metric, unit, title, note, record, run}: Figure & {record: PageScenario; run: Run}): ReactNode {
-  const scale = scaleOf(record, metric, unit);
-  const figures = barFigures(record, run, metric, scale);
-  // Nothing to see where every bar is nought.
-  if (figures.every(({bars}) => bars.every(({median}) => median === 0))) return null;
+function One({metric, unit, title, note, record, run, labels}: Figure & ChartProps): ReactNode {
+  const panels = barPanels(record, run, metric, unit, labels);
+  if (panels.length === 0) return null;
   return (
     <>
       <h2 id={metric.replaceAll('_', '-')}>{title}</h2>
       <p className="fine">{note}</p>
-      <Bars figures={figures} what={title.toLowerCase()} unit={scale.unit} />
+      <Bars panels={panels} what={title.toLowerCase()} />
     </>
   );
 }

@@ -1,65 +1,92 @@
-// Which charts does a scenario over the wire have? Throughput along its axis, response times, native against container.
+// Charts of throughput and times: lines along clients or depth, bars by point, percentiles, CPU per operation.
 import type {ReactNode} from 'react';
-import BarChart from '../../charts/BarChart';
 import LineChart from '../../charts/LineChart';
 import PercentileChart from '../../charts/PercentileChart';
+import Bars from '../../components/Bars';
 import Chart, {Multiples} from '../../components/Chart';
 import type {Run} from '../../generated/records';
 import {
   AXIS_UNITS,
   atPercentile,
-  type BarFigure,
-  barFigures,
-  barMax,
+  barPanels,
+  beyondCeiling,
   lineFigures,
   lineMax,
   percentileFigures,
   percentileRange,
   type PercentileFigure,
-  scaleOf,
-  throughputScale,
+  sharesAxis,
 } from '../../lib/figures';
-import {decimals, fixed} from '../../lib/format';
+import {decimals, fixed, latencyLabel} from '../../lib/format';
+import type {ShortLabels} from '../../lib/labels';
+import {timesHead} from '../../lib/metrics';
 import {byClass} from '../../lib/parts';
 import type {PageScenario} from '../../lib/record';
+import {isInProcess} from '../../lib/regime';
 
-interface Props {
+export interface ChartProps {
   record: PageScenario;
   run: Run;
+  labels: ShortLabels;
 }
 
-export default function WireCharts({record, run}: Props): ReactNode {
+/** More charts of one kind than these are folded: the tables above have all of their figures. */
+const MOST_UNFOLDED = 9;
+
+export default function WireCharts({record, run, labels}: ChartProps): ReactNode {
   const lines = byClass(record, run, (own, named) => lineFigures(own, run).map((found) => ({...found, common: named(found.common)})));
-  const scale = throughputScale(record);
-  const labelled = <T extends {label: string}>(figures: (own: PageScenario) => T[]): T[] =>
-    byClass(record, run, (own, named) => figures(own).map((found) => ({...found, label: named(found.label)})));
-  const bars = labelled((own) => barFigures(own, run, 'ops_per_second', scale));
-  const cpuScale = scaleOf(record, 'server_cpu_ns_per_op', 'ns');
-  const cpu = labelled((own) => barFigures(own, run, 'server_cpu_ns_per_op', cpuScale));
-  const percentiles = labelled((own) => percentileFigures(own, run));
+  const bars = barPanels(record, run, 'ops_per_second', '1/s', labels);
+  const isEngine = isInProcess(run, record);
+  // Of one thread in a process the CPU time is the time itself.
+  const cpu = isEngine ? [] : barPanels(record, run, 'server_cpu_ns_per_op', 'ns', labels);
+  const percentiles = byClass(record, run, (own, named) => percentileFigures(own, run).map((found) => ({...found, label: named(labels.short(found.label))})));
   const contained = record.cells.some((cell) => cell.status === 'ok' && cell.mode !== 'native');
   return (
     <>
       {lines.length > 0 ? <Lines figures={lines} /> : null}
       {bars.length > 0 ? (
         <>
-          <h2 id="throughput-by-server">{contained ? 'Native and in a container' : 'Throughput by server'}</h2>
+          <h2 id="throughput-by-server">{contained ? 'Native and in a container' : `Throughput by ${isEngine ? 'engine' : 'server'}`}</h2>
           <p className="fine">
-            Throughput, bars from zero; every trial is a dot.{contained ? ' Containers carry the ratio to native in the same run.' : ''}
+            Throughput, bars from zero; every trial is a dot.{contained ? ' Containers carry the ratio to native in the same run.' : ''} <Ceiling record={record} run={run} />
           </p>
-          <Bars figures={bars} what="throughput" unit={scale.unit} />
+          <Folding number={bars.reduce((sum, {figures}) => sum + figures.length, 0)} of="throughput">
+            <Bars panels={bars} what="throughput" />
+          </Folding>
         </>
       ) : null}
-      {percentiles.length > 0 ? <Percentiles figures={percentiles} /> : null}
+      {percentiles.length > 0 ? <Percentiles figures={percentiles} title={timesHead(record)} /> : null}
       {cpu.length > 0 ? (
         <>
           <h2 id="server-cpu">Server CPU time per operation</h2>
-          <p className="fine">Less is better. Where the load generator is at its ceiling, this is the figure to compare.</p>
-          <Bars figures={cpu} what="server CPU per operation" unit={cpuScale.unit} />
+          <p className="fine">Less is better. Where the load generator is at its limit, this is the figure to compare.</p>
+          <Folding number={cpu.reduce((sum, {figures}) => sum + figures.length, 0)} of="server CPU per operation">
+            <Bars panels={cpu} what="server CPU per operation" />
+          </Folding>
         </>
       ) : null}
     </>
   );
+}
+
+/** Folds many charts of one kind away. */
+function Folding({number, of, children}: {number: number; of: string; children: ReactNode}): ReactNode {
+  if (number <= MOST_UNFOLDED) return children;
+  return (
+    <details className="fold">
+      <summary>
+        {number} charts of {of}
+      </summary>
+      {children}
+    </details>
+  );
+}
+
+/** Why a bar can be longer than that of the server which only answers. */
+function Ceiling({record, run}: Omit<ChartProps, 'labels'>): ReactNode {
+  const beyond = beyondCeiling(record, run);
+  if (beyond.length === 0) return null;
+  return `The dashed ceiling is one program, over epoll, that parses a request and answers a constant. It shows how fast the load generator goes with that program, not a law: ${beyond.join(' and ')} answered more, because how replies arrive, one by one or in groups, changes what each costs the generator.`;
 }
 
 function Lines({figures}: {figures: ReturnType<typeof lineFigures>}): ReactNode {
@@ -70,7 +97,7 @@ function Lines({figures}: {figures: ReturnType<typeof lineFigures>}): ReactNode 
       <h2 id="throughput">{axis === 'clients' ? 'Throughput against clients' : 'Throughput against pipeline depth'}</h2>
       <Multiples>
         {figures.map(({operation, common, xs, series, scale}, index) => {
-          const caption = `${operation.toUpperCase()}${common ? ` ${common}` : ''}`;
+          const caption = `${operation.replaceAll('_', ' ').toUpperCase()}${common ? ` ${common}` : ''}`;
           const told = series.map(({label, points}) => {
             const last = points.at(-1);
             return last ? `${label} ${shown(last.median)} at ${last.x}` : '';
@@ -92,10 +119,6 @@ function Lines({figures}: {figures: ReturnType<typeof lineFigures>}): ReactNode 
                   yMax={yMax}
                 />
               }
-              table={{
-                head: ['Server', ...xs.map((x) => `${x} ${axis === 'clients' ? 'clients' : 'deep'}, ${scale.unit}`)],
-                rows: series.map(({label, points}) => [label, ...xs.map((x) => shown(points.find((p) => p.x === x)?.median))]),
-              }}
             />
           );
         })}
@@ -104,73 +127,42 @@ function Lines({figures}: {figures: ReturnType<typeof lineFigures>}): ReactNode 
   );
 }
 
-/** Bars of one metric, one chart per point. */
-export function Bars({figures, what, unit}: {figures: BarFigure[]; what: string; unit: string}): ReactNode {
-  const max = barMax(figures);
+function Percentiles({figures, title}: {figures: PercentileFigure[]; title: string}): ReactNode {
+  const isShared = sharesAxis(figures);
+  const shared = percentileRange(figures);
   return (
-    <Multiples>
-      {figures.map(({label, bars}, index) => (
-        <Chart
-          key={label}
-          caption={label}
-          name={`${label}: ${what}`}
-          chart={
-            <BarChart
-              id={`bars-${what.replaceAll(' ', '-')}-${index}`}
-              title={`${label}: ${what}`}
-              desc={`In ${unit}: ${bars.map((bar) => `${bar.label} ${bar.text}${bar.note ? ` (${bar.note})` : ''}`).join(', ')}.`}
-              bars={bars}
-              unit={unit}
-              max={max}
+    <>
+      <h2 id="response-times">{title}</h2>
+      <p className="fine">
+        Lines: merged histograms of all trials. Dots: percentiles of single trials. {isShared ? 'All charts share their axes' : 'Each chart has an axis of its own'}; the axis
+        of percentiles stretches towards the slowest.
+      </p>
+      <Folding number={figures.length} of={title.toLowerCase()}>
+        <Multiples>
+          {figures.map((figure, index) => (
+            <Chart
+              key={figure.label}
+              caption={figure.label}
+              name={`${figure.label}: ${title.toLowerCase()}`}
+              chart={
+                <PercentileChart
+                  id={`percentiles-${index}`}
+                  title={`${figure.label}: ${title.toLowerCase()} by percentile`}
+                  desc={`Medians and 99th percentiles: ${figure.series.map((s) => `${s.label} ${latency(atPercentile(s, 50))} and ${latency(atPercentile(s, 99))}`).join(', ')}.`}
+                  series={figure.series}
+                  {...(isShared ? shared : percentileRange([figure]))}
+                />
+              }
             />
-          }
-          table={{
-            head: ['Server', `Median, ${unit}`, 'To native', `Trials, ${unit}`],
-            rows: bars.map((bar) => [bar.label, bar.text, bar.note ?? '', bar.trials.map(shown).join(', ')]),
-          }}
-        />
-      ))}
-    </Multiples>
+          ))}
+        </Multiples>
+      </Folding>
+    </>
   );
 }
 
-const TABLE_PERCENTILES = [50, 90, 95, 99, 99.9, 99.99];
-
-function Percentiles({figures}: {figures: PercentileFigure[]}): ReactNode {
-  const range = percentileRange(figures);
-  return (
-    <>
-      <h2 id="response-times">Response time under closed loop</h2>
-      <p className="fine">
-        Lines: merged histograms of all trials. Dots: percentiles of single trials. All charts share their axes; the axis of percentiles stretches
-        towards the slowest replies.
-      </p>
-      <Multiples>
-        {figures.map(({label, series}, index) => (
-          <Chart
-            key={label}
-            caption={label}
-            name={`${label}: response time`}
-            chart={
-              <PercentileChart
-                id={`percentiles-${index}`}
-                title={`${label}: response time under closed loop by percentile`}
-                desc={`Medians and 99th percentiles in µs: ${series
-                  .map((s) => `${s.label} ${shown(atPercentile(s, 50))} and ${shown(atPercentile(s, 99))}`)
-                  .join(', ')}.`}
-                series={series}
-                {...range}
-              />
-            }
-            table={{
-              head: ['Server', ...TABLE_PERCENTILES.map((p) => `p${p}, µs`)],
-              rows: series.map((s) => [s.label, ...TABLE_PERCENTILES.map((p) => shown(atPercentile(s, p)))]),
-            }}
-          />
-        ))}
-      </Multiples>
-    </>
-  );
+function latency(us: number | undefined): string {
+  return us === undefined ? '–' : latencyLabel(us);
 }
 
 function shown(value: number | undefined): string {
