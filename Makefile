@@ -31,7 +31,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers rivals bench bench-all components test test-rust test-model test-shuttle test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers rivals bench bench-all components test test-rust test-model test-shuttle test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site readme serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -189,6 +189,10 @@ site: ## Build the site from results/ into website/build; with a built runner, o
 	else echo "site: no runner is built ('make build'), so the pages offer no database"; fi; \
 	cd website && npm run --silent build
 
+readme: ## Write the README's chart, claims and table from the stored results
+	@.ci/setup site
+	@cd website && npm run --silent readme
+
 serve: ## Serve the built site
 	@test -d website/build || { echo "serve: the site is not built yet; run 'make site'" >&2; exit 1; }
 	@echo "$(SITE_URL)/" && cd website && npm run --silent serve -- --host 127.0.0.1 --port 8370 --no-open
@@ -224,7 +228,7 @@ image-binary: ## The static server binary that an image takes, in docker/build/
 image: image-binary ## Build the image from the prebuilt static binary (podman or docker)
 	@runtime=$$(command -v podman || command -v docker) || { echo "image: neither podman nor docker is installed" >&2; exit 1; }; \
 	format=(); [ "$$(basename "$$runtime")" = podman ] && format=(--format docker); \
-	"$$runtime" build "$${format[@]}" --pull=never --target prebuilt -f docker/server.Dockerfile -t plumbkv:$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1) docker/build
+	"$$runtime" build "$${format[@]}" --pull=never --target prebuilt -f docker/server.Dockerfile -t plumbkv -t plumbkv:$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1) docker/build
 
 image-from-source: ## Build the image from a clone, compiling inside it (needs an image registry)
 	@runtime=$$(command -v docker || command -v podman) || { echo "image: neither docker nor podman is installed" >&2; exit 1; }; \

@@ -1,0 +1,96 @@
+// The texts of the README that come from stored results: claims, a table of figures, and where each stands.
+import type {Claim} from '../src/generated/records';
+import {decided, factorText, type MatrixCell, type MatrixRow, moreIsBetter, quantityOf, scaleOf, sizeOf, valueOf} from '../src/lib/matrix';
+
+/** Where the pages are published. */
+export const SITE = 'https://plumbkv.github.io/plumbkv';
+
+/** Claims that a reader of the README is shown, in the order of preference. */
+const CLAIMS = {
+  server: ['rival-throughput-depth-16', 'memory-per-key-against-redis', 'cap-holds-under-the-hostile-mix', 'pipeline-cpu-half-of-redis'],
+  store: ['durable-mixed', 'durable-read-random', 'durable-load-random', 'durable-write-always'],
+};
+const OF_EACH = 2;
+
+/** Rows of the table, at most eight: server, then store, losses among them. */
+export const ROWS = ['many-connections', 'pipelined-reads', 'one-connection', 'memory-per-key', 'load', 'random-reads', 'synced-writes', 'scans'];
+
+interface Judged {
+  claim: Claim;
+  verdict: Claim['verdict'];
+  version: string;
+}
+
+/** Four claims that hold and one that fails, each with the version whose runs say so. */
+export function claimsText(claims: Claim[]): string {
+  const judged = claims.map(judge);
+  const holding = Object.values(CLAIMS).flatMap((keys) => {
+    const found = keys.flatMap((key) => judged.filter(({claim, verdict}) => claim.key === key && verdict === 'holds'));
+    return found.slice(0, OF_EACH);
+  });
+  const failing = judged.filter(({verdict}) => verdict === 'fails').slice(0, 1);
+  const count = (wanted: Claim['verdict']) => judged.filter(({verdict}) => verdict === wanted).length;
+  const lines = [...holding, ...failing].map(
+    ({claim: {key, statement}, verdict, version}) => `- **${verdict}** in ${version}: ${statement} [Evidence](${SITE}/benchmarks/claims/#${key})`,
+  );
+  return `${lines.join('\n')}\n\nOf ${judged.length} claims ${count('holds')} hold and ${count('fails')} fail: [all of them](${SITE}/benchmarks/claims/).`;
+}
+
+/** The verdict of the newest version that has one. */
+function judge(claim: Claim): Judged {
+  const {verdict, version = '', earlier} = claim;
+  return verdict === 'not_measured' && earlier ? {claim, verdict: earlier.verdict, version: earlier.version} : {claim, verdict, version};
+}
+
+/** Each row with ours and the best rival. */
+export function tableText(rows: MatrixRow[]): string {
+  const shown = ROWS.flatMap((key) => rows.filter((row) => row.key === key));
+  const lines = shown.map((row) => {
+    const scale = scaleOf(row);
+    const [ours, ...rivals] = row.cells;
+    const best = bestOf(row, rivals);
+    const size = sizeOf(row);
+    const question = `${row.title}${size ? `, ${size}` : ''}: ${quantityOf(row)} ${moreIsBetter(row) ? '↑' : '↓'}`;
+    const cells = [
+      `[${question}](${SITE}${row.origin.href})`,
+      ours ? valueOf(ours, scale) : '',
+      best ? `${valueOf(best, scale)} (${best.title})` : '',
+      best?.factor ? (decided(best.factor) ? `**${factorText(best.factor)}**` : factorText(best.factor)) : '',
+      `${row.origin.version}, ${ours?.measurement.n ?? 0}`,
+    ];
+    return `| ${cells.join(' | ')} |`;
+  });
+  const machines = [...new Set(shown.map(({origin}) => `${origin.version} on ${origin.machine}`))];
+  return `| | PlumbKV | best rival | factor | version, trials |
+| --- | ---: | ---: | ---: | ---: |
+${lines.join('\n')}
+
+Medians; ↑ more is better, ↓ less is better. The factor says how many times better PlumbKV is; it is bold where its 95 %
+interval excludes 1, and ≥ where the load generator was the limit. ${machines.join('; ')}.`;
+}
+
+function bestOf(row: MatrixRow, rivals: MatrixCell[]): MatrixCell | undefined {
+  const sign = moreIsBetter(row) ? -1 : 1;
+  return [...rivals].sort((a, b) => sign * (a.measurement.median - b.measurement.median))[0];
+}
+
+/** What the chart shows, below it and for those who cannot see it. */
+export function captionText(panels: {title: string; row: MatrixRow}[]): string {
+  const told = panels.map(({title, row}) => {
+    const scale = scaleOf(row);
+    const figures = row.cells.map((cell) => `${cell.title} ${valueOf(cell, scale)}`).join(', ');
+    return `${title}, ${row.point}: ${figures} ${scale.unit}`;
+  });
+  return told.join('. ').replaceAll('"', '&quot;');
+}
+
+/** A document with the text between `<!-- NAME:begin -->` and `<!-- NAME:end -->` replaced. */
+export function splice(document: string, name: string, text: string): string {
+  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
+  const [before, rest, ...more] = document.split(begin);
+  const [, after, ...others] = rest?.split(end) ?? [];
+  if (before === undefined || after === undefined || more.length > 0 || others.length > 0) {
+    throw new Error(`README.md needs the lines ${begin} and ${end} once each, in this order`);
+  }
+  return `${before}${begin}\n${text.trim()}\n${end}${after}`;
+}
