@@ -2,13 +2,12 @@
 import {expect, test} from 'vitest';
 import {claimsData, compareData} from '../plugins/benchmarks/beyond';
 import {breakable, WORD_MOST} from '../plugins/benchmarks/breakable';
-import {histogramLog, percentileList} from '../plugins/benchmarks/histograms';
 import type {LoadedRun, Results} from '../plugins/benchmarks/load';
 import {trends} from '../plugins/benchmarks/trends';
 import type {Measurement} from '../src/generated/records';
 import {compareRecords, findRun, refusal, verdict} from '../src/lib/compare';
-import {histogramName} from '../src/lib/histograms';
-import {fixtureResults, fixtureRun} from './fixture';
+import {histogramLog, histogramName, percentileList} from '../src/lib/histograms';
+import {fixtureResults, fixtureRun, storedScenario} from './fixture';
 
 function later(version: string, change: (loaded: LoadedRun) => void = () => undefined): Results['versions'][number] {
   const loaded = structuredClone(fixtureRun());
@@ -70,8 +69,7 @@ test('a verdict needs intervals that separate, and knows which way is better', (
 });
 
 test('the same record compared with itself differs by nothing', () => {
-  const record = fixtureRun().scenarios.find(({scenario}) => scenario.key === 'wire-single');
-  if (!record) throw new Error('no record');
+  const record = storedScenario('wire-single');
   const {rows, note} = compareRecords(record, record);
   expect(rows.length).toBeGreaterThan(0);
   expect(rows.every((row) => row.a === row.b && row.ratio.startsWith('1.0'))).toBe(true);
@@ -86,7 +84,7 @@ test('evidence is linked where its run is stored; without judged claims none is 
 });
 
 test('a histogram log holds every trial as HdrHistogram writes it, and the list rises', () => {
-  const cell = fixtureRun().scenarios[0]?.cells.find(({status}) => status === 'ok');
+  const cell = storedScenario('wire-single').cells.find(({status}) => status === 'ok');
   if (!cell) throw new Error('no cell');
   const log = histogramLog(cell)?.trimEnd().split('\n') ?? [];
   expect(log[0]).toBe('#[Histogram log format version 1.3]');

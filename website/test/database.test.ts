@@ -25,15 +25,15 @@ test('a database is offered with its size and digest on the list of versions alo
   const link = {name: 'plumbkv-results.sqlite', sitePath: 'results/plumbkv-results.sqlite', bytes: text.length, sha256: createHash('sha256').update(text).digest('hex')};
   expect(database).toMatchObject(link);
   const plan = routes({...fixtureResults(), ...(database ? {database} : {})});
-  expect((plan.data.get('overview') as OverviewData).database).toEqual(link);
-  const naming = [...plan.data].filter(([, value]) => JSON.stringify(value).includes('.sqlite')).map(([name]) => name);
+  expect((plan.data.get('overview')?.() as OverviewData).database).toEqual(link);
+  const naming = [...plan.data].filter(([, value]) => JSON.stringify(value()).includes('.sqlite')).map(([name]) => name);
   expect(naming).toEqual(['overview']);
 });
 
 test('without a database no page names one', () => {
   expect(loadDatabase(undefined)).toBeUndefined();
   expect(loadDatabase('')).toBeUndefined();
-  expect(JSON.stringify([...routes(fixtureResults()).data.values()])).not.toContain('.sqlite');
+  expect(JSON.stringify([...routes(fixtureResults()).data.values()].map((make) => make()))).not.toContain('.sqlite');
 });
 
 test('a path that holds no database stops the build and says what to do', () => {

@@ -5,8 +5,8 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {loadResults, type LoadedRun, type Results} from '../plugins/benchmarks/load';
 import {Validator} from '../plugins/benchmarks/validate';
-import type {Index, Measurement, Ratio, Run} from '../src/generated/records';
-import {type PageCell, pageScenario, type PageScenario} from '../src/lib/record';
+import type {Index, Measurement, Ratio, Run, ScenarioRecord} from '../src/generated/records';
+import type {PageCell, PageScenario} from '../src/lib/record';
 
 export const FIXTURE = path.join(__dirname, 'fixtures', 'results');
 export const validator = new Validator(path.join(__dirname, '..', '..', 'bench-runner', 'schema'));
@@ -25,7 +25,12 @@ export function fixtureScenario(key: string): {record: PageScenario; run: Run} {
   const loaded = fixtureRun();
   const record = loaded.scenarios.find(({scenario}) => scenario.key === key);
   if (!record) throw new Error(`the fixture holds no ${key}`);
-  return {record: pageScenario(record), run: loaded.run};
+  return {record, run: loaded.run};
+}
+
+/** A scenario's record as it is stored, with its histograms. */
+export function storedScenario(key: string): ScenarioRecord {
+  return JSON.parse(readFileSync(path.join(FIXTURE, fileOf(FIXTURE, `${key}.json`)), 'utf8')) as ScenarioRecord;
 }
 
 /** A copy of the fixture that a test may damage; `use` gets its root. */

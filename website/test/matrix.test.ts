@@ -3,8 +3,9 @@ import {expect, test} from 'vitest';
 import {frontPage, matrixPage, published, versionPage} from '../plugins/benchmarks/overview/data';
 import {matrix, type Source} from '../plugins/benchmarks/overview/matrix';
 import {answers, QUESTIONS} from '../plugins/benchmarks/overview/questions';
-import type {Measurement, Ratio, ScenarioRecord} from '../src/generated/records';
+import type {Measurement, Ratio} from '../src/generated/records';
 import {decided, type Factor, factorText, type MatrixRow, quantityOf, scaleOf, sizeOf, tally, valueOf} from '../src/lib/matrix';
+import type {PageScenario} from '../src/lib/record';
 import {fixtureRun} from './fixture';
 
 interface Change {
@@ -12,7 +13,7 @@ interface Change {
   only?: string[];
   /** Trials of every figure: an interval from six on. */
   n?: number;
-  change?: (record: ScenarioRecord) => void;
+  change?: (record: PageScenario) => void;
 }
 
 /** The fixture's run under another version. */
@@ -26,12 +27,12 @@ function source(version: string, {started = '2026-01-01T00:00:00Z', only, n, cha
   return {...loaded, version, scenarios, run: {...loaded.run, started_at: started}};
 }
 
-function figuresOf(record: ScenarioRecord): (Measurement | Ratio)[] {
+function figuresOf(record: PageScenario): (Measurement | Ratio)[] {
   return [...record.cells.flatMap((cell) => cell.measurements), ...record.ratios];
 }
 
 /** Sets how busy the load generator was in the cells of these targets. */
-function busy(share: number, ...targets: string[]): (record: ScenarioRecord) => void {
+function busy(share: number, ...targets: string[]): (record: PageScenario) => void {
   return ({cells}) => {
     for (const {measurements} of cells.filter(({target}) => targets.includes(target))) {
       for (const figure of measurements) if (figure.metric === 'generator_busy') figure.median = share;
@@ -70,7 +71,7 @@ test('in one series intervals come before newness, between series newness comes 
 });
 
 test('of two runs of a version the newer one answers', () => {
-  const change = (record: ScenarioRecord) => record.cells.forEach((cell) => (cell.label += ' later'));
+  const change = (record: PageScenario) => record.cells.forEach((cell) => (cell.label += ' later'));
   const found = row('one-connection', source('0.1.0', {started: '2026-02-01T00:00:00Z', change}), source('0.1.0'));
   expect(found.point).toMatch(/ later$/);
 });
@@ -84,7 +85,7 @@ test('a rival of another run keeps its origin, and its factor is of that run', (
 });
 
 test('above one ours is better, whichever way the metric goes', () => {
-  const set = (record: ScenarioRecord) => {
+  const set = (record: PageScenario) => {
     busy(0.5, 'plumbkv', 'redis-server')(record);
     record.ratios.forEach((ratio) => Object.assign(ratio, {median: 2, low: 1.6, high: 2.5}));
   };
@@ -94,7 +95,7 @@ test('above one ours is better, whichever way the metric goes', () => {
 });
 
 test('where the load generator held ours back the factor is a bound, and decides nothing', () => {
-  const change = (target: string) => (record: ScenarioRecord) => {
+  const change = (target: string) => (record: PageScenario) => {
     busy(0.5, 'plumbkv', 'redis-server')(record);
     record.ratios.forEach((ratio) => Object.assign(ratio, {median: 2, low: 1.6, high: 2.5}));
     busy(0.99, target)(record);
@@ -107,7 +108,7 @@ test('where the load generator held ours back the factor is a bound, and decides
 });
 
 test('a rival that failed is named, and has no figure', () => {
-  const change = (record: ScenarioRecord) =>
+  const change = (record: PageScenario) =>
     record.cells.filter(({target}) => target === 'redis-server').forEach((cell) => Object.assign(cell, {status: 'failed', measurements: []}));
   const found = row('one-connection', source('0.1.0', {change}));
   expect(found.cells.map(({target}) => target)).toEqual(['plumbkv']);
@@ -193,10 +194,10 @@ test('the page of a version has its own rows alone', () => {
 });
 
 test('the landing page shows the row that is lost by most, and counts all comparisons', () => {
-  const results = (change: (record: ScenarioRecord) => void) => ({
+  const results = (change: (record: PageScenario) => void) => ({
     versions: [{version: '0.1.0', machines: [{key: 'fixture-machine', runs: [{...fixtureRun(), ...source('0.1.0', {n: 9, change})}]}]}],
   });
-  const set = (key: string, median: number) => (record: ScenarioRecord) => {
+  const set = (key: string, median: number) => (record: PageScenario) => {
     if (record.scenario.key !== key) return;
     record.ratios.forEach((ratio) => Object.assign(ratio, {median, low: median * 0.9, high: median * 1.1}));
   };

@@ -1,6 +1,6 @@
 // Do open loops, long loads, ladders, classes and other people's load generators reach the page as they are stored?
 import {expect, test} from 'vitest';
-import {cut, users} from '../src/components/Capacity';
+import {cut, users} from '../src/components/Capacity/users';
 import {checkedPairs, knees, ladder, plateaus, repeatedRatios} from '../src/lib/derived';
 import {findings} from '../src/lib/finding';
 import {regime} from '../src/lib/regime';

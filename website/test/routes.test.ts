@@ -16,16 +16,16 @@ function runAs(id: string, started: string, only?: string[]): LoadedRun {
 
 function pages(plan: Plan): Map<string, string> {
   return new Map(
-    plan.routes.map(({path, component, data}) => [
+    plan.routes.map(({path, page, data}) => [
       path,
-      JSON.stringify([component, ...Object.entries(data).map(([prop, name]) => [prop, plan.data.get(name)])]),
+      JSON.stringify([page, ...Object.entries(data).map(([prop, name]) => [prop, plan.data.get(name)?.()])]),
     ]),
   );
 }
 
 function place(plan: Plan, path: string): Place {
   const route = plan.routes.find((candidate) => candidate.path === path);
-  const data = plan.data.get(route?.data.place ?? route?.data.version ?? '') as Place | VersionData;
+  const data = plan.data.get(route?.data.place ?? route?.data.version ?? '')?.() as Place | VersionData;
   return 'place' in data ? data.place : data;
 }
 
@@ -39,9 +39,9 @@ test('without results there are the front page and a list of nothing', () => {
     '/benchmarks/trends/',
     '/benchmarks/',
   ]);
-  expect(plan.data.get('overview')).toEqual({tables: [], others: [], versions: []});
-  expect(plan.data.get('front')).toEqual({tally: {better: 0, worse: 0, undecided: 0}});
-  expect(plan.data.get('gate')).toEqual({machines: []});
+  expect(plan.data.get('overview')?.()).toEqual({tables: [], others: [], versions: []});
+  expect(plan.data.get('front')?.()).toEqual({tally: {better: 0, worse: 0, undecided: 0}});
+  expect(plan.data.get('gate')?.()).toEqual({machines: []});
 });
 
 test('a run gives pages of its version, its machine, its scenarios and itself', () => {
@@ -111,7 +111,7 @@ test('pages of a run stay the same when a run of the same version is added', () 
 
 test('no page carries histograms or windows: they stay in the raw file', () => {
   const plan = routes(fixtureResults());
-  expect(JSON.stringify([...plan.data.values()])).not.toMatch(/hdr_v2_deflate_base64|"windows"/);
+  expect(JSON.stringify([...plan.data.values()].map((make) => make()))).not.toMatch(/hdr_v2_deflate_base64|"windows"/);
 });
 
 test('the picker lists every version and machine, newest version first', () => {

@@ -16,7 +16,7 @@ export interface StoredScenario {
 /** Read without a check: `npm run build` checks them all. */
 export function storedScenarios(): StoredScenario[] {
   const {run, scenarios} = fixtureRun();
-  return [...scenarios.map((record) => ({name: `fixture ${record.scenario.key}`, record: pageScenario(record), run})), ...newestVersion()];
+  return [...scenarios.map((record) => ({name: `fixture ${record.scenario.key}`, record, run})), ...newestVersion()];
 }
 
 function newestVersion(): StoredScenario[] {

@@ -1,8 +1,11 @@
 // Which of a version's runs on a machine stands for a scenario? Pure.
-import type {Profile} from '../../src/generated/records';
-import type {LoadedRun} from './load';
+import type {Profile, Run, ScenarioInfo} from '../../src/generated/records';
 
-type Records = Pick<LoadedRun, 'run' | 'scenarios'>;
+/** As much of a run as the choice needs. */
+interface Records {
+  run: Pick<Run, 'id' | 'started_at' | 'profile'>;
+  scenarios: {scenario: Pick<ScenarioInfo, 'key'>}[];
+}
 
 const LENGTH: Record<Profile, number> = {smoke: 0, quick: 1, release: 2, full: 3};
 

@@ -2,8 +2,11 @@
 import {copyFile, mkdir, writeFile} from 'node:fs/promises';
 import path from 'node:path';
 import type {LoadContext, Plugin} from '@docusaurus/types';
+import {compareData} from './beyond';
+import {reportAtExit} from './build-report';
+import {chooseContent} from './bundles';
 import {loadDatabase} from './database';
-import {writeHistograms} from './histograms';
+import {writeDocuments} from './documents';
 import {type LoadedRun, type RawFile, type Results, loadResults} from './load';
 import {pickerEntries, routes} from './routes';
 import {stableNames} from './stable-names';
@@ -21,6 +24,8 @@ export function folders(siteDir: string): {results: string; schema: string} {
 
 export default function benchmarks(context: LoadContext): Plugin<Results> {
   const {results: resultsDir, schema} = folders(context.siteDir);
+  const documentsFolder = path.join(context.generatedFilesDir, PLUGIN_NAME, 'documents');
+  let documents: string[] = [];
   return {
     name: PLUGIN_NAME,
 
@@ -34,36 +39,47 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
     },
 
     async contentLoaded({content, actions}) {
-      const base = context.baseUrl.replace(/\/$/, '');
-      const plan = routes(content);
-      const files = new Map<string, string>();
-      for (const [name, value] of plan.data) {
-        const file = await actions.createData(`${name.replaceAll('/', '--')}.json`, JSON.stringify(value));
-        // By alias: a chunk is named after its module's path, and where the checkout lies must not matter.
-        files.set(name, `@generated/${path.relative(context.generatedFilesDir, file).replaceAll(path.sep, '/')}`);
-      }
-      for (const route of plan.routes) {
-        const modules = Object.fromEntries(Object.entries(route.data).map(([prop, name]) => [prop, files.get(name) ?? '']));
-        actions.addRoute({path: `${base}${route.path}`, component: route.component, exact: true, modules});
+      const index = await writeDocuments(documentsFolder, routes(content), context.baseUrl);
+      documents = Object.keys(index);
+      for (const [at, {page, data}] of Object.entries(index)) {
+        const route = {path: at, component: '@site/src/document/index.tsx', exact: true};
+        // Where there is no server to render a document, its data set out with the scripts.
+        actions.addRoute(process.env.NODE_ENV === 'production' ? route : {...route, props: {page: {name: page}}, modules: modulesOf(data)});
       }
     },
 
-    configureWebpack(config, isServer) {
+    getClientModules() {
+      return [path.join(context.siteDir, 'src', 'document', 'navigation.ts')];
+    },
+
+    configureWebpack(config, isServer, utils) {
+      const {siteDir, generatedFilesDir, baseUrl} = context;
+      chooseContent(config, isServer, utils, {siteDir, generatedFilesDir, baseUrl, documentsFolder, documents});
       return stableNames(config, isServer);
     },
 
     async postBuild({content, outDir}) {
-      const versions = path.join(outDir, 'results', 'versions.json');
-      await mkdir(path.dirname(versions), {recursive: true});
-      await writeFile(versions, `${JSON.stringify(pickerEntries(content), null, 2)}\n`);
+      reportAtExit(context.generatedFilesDir);
+      await writeList(outDir, 'versions.json', pickerEntries(content));
+      await writeList(outDir, 'runs.json', compareData(content));
       if (content.database) await copyFile(content.database.diskPath, path.join(outDir, content.database.sitePath));
       for (const {file} of content.calibrations ?? []) await offer(file, outDir);
       for (const loaded of runsOf(content)) {
         for (const file of loaded.files) await offer(file, outDir);
-        await writeHistograms(outDir, loaded);
       }
     },
   };
+}
+
+/** A list that scripts fetch, so that a page is the same whatever else is stored. */
+async function writeList(outDir: string, name: string, list: unknown[]): Promise<void> {
+  const file = path.join(outDir, 'results', name);
+  await mkdir(path.dirname(file), {recursive: true});
+  await writeFile(file, `${JSON.stringify(list, null, 1)}\n`);
+}
+
+function modulesOf(data: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(data).map(([prop, file]) => [prop, `@generated/${PLUGIN_NAME}/documents/${file}`]));
 }
 
 async function offer({diskPath, sitePath}: RawFile, outDir: string): Promise<void> {

@@ -2,7 +2,8 @@
 import {createHash} from 'node:crypto';
 import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
-import type {Blessing, Claims, Index, IndexFile, IndexMachine, IndexRun, Run, ScenarioRecord} from '../../src/generated/records';
+import type {Blessing, Claims, Index, IndexFile, IndexMachine, IndexRun, Run} from '../../src/generated/records';
+import {type PageScenario, pageScenario} from '../../src/lib/record';
 import {loadBlessings} from './blessings';
 import {type LoadedCalibration, loadCalibrations} from './calibration';
 import type {Database} from './database';
@@ -15,7 +16,8 @@ export interface LoadedRun {
   version: string;
   machineKey: string;
   run: Run;
-  scenarios: ScenarioRecord[];
+  /** Without histograms, which are most of a record: no page shows them, and all runs are in memory at once. */
+  scenarios: PageScenario[];
   /** Raw files: name beside `run.json`, path below the site's root, where it lies on disk, size. */
   files: RawFile[];
 }
@@ -87,7 +89,7 @@ function loadRun(
   const run = readChecked(root, first, (name, text) => validator.check('run', name, text));
   const scenarios = files
     .filter((file) => file !== first)
-    .map((file) => readChecked(root, file, (name, text) => validator.check('scenario', name, text)));
+    .map((file) => readChecked(root, file, (name, text) => pageScenario(validator.check('scenario', name, text))));
   for (const [name, told] of [['run', run.id], ...scenarios.map((s) => ['scenario', s.run_id])]) {
     if (told !== at.run.id) {
       throw new ResultsProblem(

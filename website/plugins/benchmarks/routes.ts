@@ -1,6 +1,6 @@
 // Which pages follow from the stored results, and which data does each need? Pure: nothing is read or written.
-import type {Profile, Run, RunState, ScenarioRecord} from '../../src/generated/records';
-import {type PageScenario, pageScenario} from '../../src/lib/record';
+import type {Profile, Run, RunState} from '../../src/generated/records';
+import type {PageScenario} from '../../src/lib/record';
 import {claimsData, compareData} from './beyond';
 import {breakable} from './breakable';
 import {byAge, chosenByScenario} from './chosen';
@@ -9,17 +9,20 @@ import type {LoadedRun, Results} from './load';
 import {frontPage, matrixPage, versionEntries, versionPage} from './overview/data';
 import {trends} from './trends';
 
-/** A page to be made; `data` names its data sets. */
+/** A kind of page; `src/document/pages.ts` has the component of each. */
+export type PageName = 'home' | 'overview' | 'versionOverview' | 'version' | 'scenario' | 'components' | 'claims' | 'compare' | 'gate' | 'trend' | 'trendList';
+
+/** A page to be made; `data` names its data sets by the property that takes them. */
 export interface PlannedRoute {
   path: string;
-  component: string;
+  page: PageName;
   data: Record<string, string>;
 }
 
 export interface Plan {
   routes: PlannedRoute[];
-  /** Data sets by name; a page's bytes follow from its own sets alone. */
-  data: Map<string, unknown>;
+  /** Data sets by name, made when they are wanted; a page's bytes follow from its own sets alone. */
+  data: Map<string, () => unknown>;
 }
 
 /** A raw file that a page offers. */
@@ -76,34 +79,20 @@ export interface PickerEntry {
   href: string;
 }
 
-const COMPONENTS = {
-  home: '@site/src/routes/Home',
-  overview: '@site/src/routes/Overview',
-  versionOverview: '@site/src/routes/VersionOverview',
-  version: '@site/src/routes/Version',
-  scenario: '@site/src/routes/Scenario',
-  components: '@site/src/routes/Components',
-  claims: '@site/src/routes/Claims',
-  compare: '@site/src/routes/Compare',
-  gate: '@site/src/routes/Gate',
-  trend: '@site/src/routes/Trend',
-  trendList: '@site/src/routes/TrendList',
-};
-
 /** Plans the front page and every page below `/benchmarks/`. Paths begin without the site's base. */
 export function routes(results: Results): Plan {
   const plan: Plan = {routes: [], data: new Map()};
-  put(plan, '/', COMPONENTS.home, {front: ['front', frontPage(results)]});
-  put(plan, '/benchmarks/claims/', COMPONENTS.claims, {claims: ['claims', claimsData(results)]});
-  put(plan, '/benchmarks/compare/', COMPONENTS.compare, {compare: ['compare', compareData(results)]});
-  put(plan, '/benchmarks/gate/', COMPONENTS.gate, {gate: ['gate', gateData(results)]});
+  put(plan, '/', 'home', {front: ['front', () => frontPage(results)]});
+  put(plan, '/benchmarks/claims/', 'claims', {claims: ['claims', () => claimsData(results)]});
+  put(plan, '/benchmarks/compare/', 'compare', {compare: ['compare', () => compareData(results)]});
+  put(plan, '/benchmarks/gate/', 'gate', {gate: ['gate', () => gateData(results)]});
   const series = trends(results);
-  put(plan, '/benchmarks/trends/', COMPONENTS.trendList, {list: ['trends', series.map(({key, title}) => ({key, title}))]});
-  for (const trend of series) put(plan, `/benchmarks/trends/${trend.key}/`, COMPONENTS.trend, {trend: [`trends/${trend.key}`, trend]});
+  put(plan, '/benchmarks/trends/', 'trendList', {list: ['trends', () => series.map(({key, title}) => ({key, title}))]});
+  for (const trend of series) put(plan, `/benchmarks/trends/${trend.key}/`, 'trend', {trend: [`trends/${trend.key}`, () => trend]});
   const database = results.database ? {database: databaseLink(results.database)} : {};
-  put(plan, '/benchmarks/', COMPONENTS.overview, {overview: ['overview', {...matrixPage(results), ...database}]});
+  put(plan, '/benchmarks/', 'overview', {overview: ['overview', () => ({...matrixPage(results), ...database})]});
   for (const {version, href} of versionEntries(results)) {
-    put(plan, href, COMPONENTS.versionOverview, {overview: [`overview/${version}`, versionPage(results, version)]});
+    put(plan, href, 'versionOverview', {overview: [`overview/${version}`, () => versionPage(results, version)]});
   }
   for (const {version, machines} of results.versions) {
     for (const machine of machines) planMachine(plan, version, machine.key, byAge(machine.runs));
@@ -135,17 +124,21 @@ function planMachine(plan: Plan, version: string, machineKey: string, runs: Load
     raw: rawLinks(loaded, only),
   });
 
-  const scenarios = [...chosen].map(([key, loaded]) => card(loaded, key, `${base}${key}/`, newest));
   const links = runs.map((loaded) => runLink(base, loaded)).reverse();
-  const data: VersionData = {place: place(newest), run: newest.run, scenarios, runs: links};
-  put(plan, base, COMPONENTS.version, {version: [`version/${version}/${machineKey}`, data]});
+  const data = (): VersionData => ({
+    place: place(newest),
+    run: newest.run,
+    scenarios: [...chosen].map(([key, loaded]) => card(loaded, key, `${base}${key}/`, newest)),
+    runs: links,
+  });
+  put(plan, base, 'version', {version: [`version/${version}/${machineKey}`, data]});
   for (const [key, loaded] of chosen) {
-    putScenario(plan, `${base}${key}/`, loaded, key, place(loaded, key), `place/${version}/${machineKey}/${key}`);
+    putScenario(plan, `${base}${key}/`, loaded, key, () => place(loaded, key), `place/${version}/${machineKey}/${key}`);
   }
   if (withComponents) {
-    put(plan, `${base}components/`, COMPONENTS.components, {
+    put(plan, `${base}components/`, 'components', {
       run: runData(withComponents),
-      place: [`place/${version}/${machineKey}/components`, place(withComponents, 'run')],
+      place: [`place/${version}/${machineKey}/components`, () => place(withComponents, 'run')],
     });
   }
 }
@@ -163,45 +156,49 @@ function planRun(plan: Plan, base: string, loaded: LoadedRun): void {
     hasComponents: false,
     raw: rawLinks(loaded, only),
   });
-  const scenarios = loaded.scenarios.map(({scenario}) => card(loaded, scenario.key, `${base}${scenario.key}/`, loaded));
-  const data: VersionData = {place: place(), run, scenarios, runs: []};
-  put(plan, base, COMPONENTS.version, {version: [`run-page/${version}/${machineKey}/${run.id}`, data]});
+  const data = (): VersionData => ({
+    place: place(),
+    run,
+    scenarios: loaded.scenarios.map(({scenario}) => card(loaded, scenario.key, `${base}${scenario.key}/`, loaded)),
+    runs: [],
+  });
+  put(plan, base, 'version', {version: [`run-page/${version}/${machineKey}/${run.id}`, data]});
   for (const {scenario} of loaded.scenarios) {
-    putScenario(plan, `${base}${scenario.key}/`, loaded, scenario.key, place(scenario.key), `place/${version}/${machineKey}/${run.id}/${scenario.key}`);
+    putScenario(plan, `${base}${scenario.key}/`, loaded, scenario.key, () => place(scenario.key), `place/${version}/${machineKey}/${run.id}/${scenario.key}`);
   }
 }
 
-type DataSet = [name: string, value: unknown];
+type DataSet = [name: string, value: () => unknown];
 
-function put(plan: Plan, path: string, component: string, sets: Record<string, DataSet>): void {
+function put(plan: Plan, path: string, page: PageName, sets: Record<string, DataSet>): void {
   const data: Record<string, string> = {};
   for (const [prop, [name, value]] of Object.entries(sets)) {
-    plan.data.set(name, breakable(value));
+    plan.data.set(name, () => breakable(value()));
     data[prop] = name;
   }
-  plan.routes.push({path, component, data});
+  plan.routes.push({path, page, data});
 }
 
-function putScenario(plan: Plan, path: string, loaded: LoadedRun, key: string, place: Place, placeName: string): void {
-  put(plan, path, COMPONENTS.scenario, {
-    record: [`scenario/${loaded.version}/${loaded.machineKey}/${loaded.run.id}/${key}`, pageScenario(recordOf(loaded, key))],
+function putScenario(plan: Plan, path: string, loaded: LoadedRun, key: string, place: () => Place, placeName: string): void {
+  put(plan, path, 'scenario', {
+    record: [`scenario/${loaded.version}/${loaded.machineKey}/${loaded.run.id}/${key}`, () => recordOf(loaded, key)],
     run: runData(loaded),
     place: [placeName, place],
   });
 }
 
 function runData(loaded: LoadedRun): DataSet {
-  return [`run/${loaded.version}/${loaded.machineKey}/${loaded.run.id}`, loaded.run];
+  return [`run/${loaded.version}/${loaded.machineKey}/${loaded.run.id}`, () => loaded.run];
 }
 
 function card(loaded: LoadedRun, key: string, href: string, page: LoadedRun): ScenarioCard {
   // A card needs the figures, not the trials behind them.
-  const record = pageScenario(recordOf(loaded, key));
+  const record = recordOf(loaded, key);
   const cells = record.cells.map((cell) => ({...cell, trials: [], distributions: []}));
   return {href, record: {...record, cells, processes: []}, ...(loaded === page ? {} : {otherRun: loaded.run})};
 }
 
-function recordOf(loaded: LoadedRun, key: string): ScenarioRecord {
+function recordOf(loaded: LoadedRun, key: string): PageScenario {
   const record = loaded.scenarios.find((candidate) => candidate.scenario.key === key);
   if (!record) throw new Error(`run ${loaded.run.id} holds no scenario ${key}`);
   return record;

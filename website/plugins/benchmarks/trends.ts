@@ -5,7 +5,7 @@ import {headlinePoints} from '../../src/lib/finding';
 import {lineLabel, lookOf} from '../../src/lib/figures';
 import {knees} from '../../src/lib/derived';
 import {partsOf, withCells} from '../../src/lib/parts';
-import {measurement, type PageCell, pageScenario, points, trialValues} from '../../src/lib/record';
+import {measurement, type PageCell, points, trialValues} from '../../src/lib/record';
 import type {Blessing, Profile, Spread} from '../../src/generated/records';
 import {concerns, drawn, type DrawnBlessing} from './blessings';
 import {chosenByScenario} from './chosen';
@@ -74,9 +74,8 @@ interface Seen {
 
 // Versions come newest first, so that titles are the newest; values and versions are put in front.
 function add(found: Map<string, Trend>, seen: Seen, loaded: LoadedRun, version: string, machineKey: string, key: string): void {
-  const stored = loaded.scenarios.find(({scenario}) => scenario.key === key);
-  if (!stored) return;
-  const record = pageScenario(stored);
+  const record = loaded.scenarios.find(({scenario}) => scenario.key === key);
+  if (!record) return;
   const {run} = loaded;
   const trend = found.get(key) ?? {key, title: record.scenario.title, machines: []};
   found.set(key, trend);

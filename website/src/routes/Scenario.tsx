@@ -152,7 +152,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
         .
       </p>
       <RawData files={place.raw} />
-      <Histograms record={record} run={run} files={place.raw} />
+      <Histograms files={place.raw.filter(({name}) => name === `${scenario.key}.json`).map(({name, sitePath, bytes}) => ({name, sitePath, bytes}))} />
       <p>
         <Link to={`/benchmarks/trends/${scenario.key}/`}>From version to version</Link>, <Link to="/benchmarks/compare/">two runs side by side</Link>,{' '}
         <Link to="/benchmarks/claims/">what is claimed</Link>.

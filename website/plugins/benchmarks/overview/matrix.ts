@@ -2,9 +2,9 @@
 //
 // Of one series (0.5.0, 0.5.1 …) a run whose medians have an interval comes before a newer one without: a patch version
 // is measured at length only where its code changed. Between series the newer one comes first, whatever its trials.
-import type {Cell, Measurement, Ratio, ScenarioRecord} from '../../../src/generated/records';
+import type {Measurement, Ratio} from '../../../src/generated/records';
 import {type Factor, type MatrixCell, type MatrixColumn, type MatrixRow, type MatrixTable, type Origin, type TableKey} from '../../../src/lib/matrix';
-import {generatorAtCeiling, measurement, shortTitle, targetOf, trialValues} from '../../../src/lib/record';
+import {generatorAtCeiling, measurement, type PageCell, type PageScenario, shortTitle, targetOf, trialValues} from '../../../src/lib/record';
 import {LEAST_TRIALS} from '../../../src/lib/verdict';
 import type {LoadedRun} from '../load';
 import {answers, preference, type Question, QUESTIONS} from './questions';
@@ -21,11 +21,11 @@ const COLUMN_ORDER = ['plumbkv', 'plumbkv-embedded', 'redis-server', 'valkey', '
 /** One point of one run that answers a question. */
 interface Candidate {
   source: Source;
-  record: ScenarioRecord;
+  record: PageScenario;
   label: string;
   metric: string;
-  ours: Cell;
-  rivals: Cell[];
+  ours: PageCell;
+  rivals: PageCell[];
   /** Rivals without a figure here, though they were measured. */
   failed: string[];
   /** Parts of the order in which candidates are taken, the most important first; larger is better. */
@@ -72,7 +72,7 @@ function candidatesOf(question: Question, source: Source, versions: string[]): C
   return source.scenarios
     .filter(({scenario}) => question.scenarios.includes(scenario.key))
     .flatMap((record) => {
-      const points = new Map<string, Cell[]>();
+      const points = new Map<string, PageCell[]>();
       for (const cell of record.cells) {
         if (cell.status !== 'skipped' && answers(question, cell)) points.set(cell.label, [...(points.get(cell.label) ?? []), cell]);
       }
@@ -84,9 +84,9 @@ function candidateOf(
   question: Question,
   source: Source,
   versions: string[],
-  record: ScenarioRecord,
+  record: PageScenario,
   label: string,
-  cells: Cell[],
+  cells: PageCell[],
 ): Candidate | undefined {
   const subject = targetOf(source.run, SUBJECT[question.table]);
   const own = cells.find(({target, status}) => target === subject?.key && status === 'ok');
@@ -128,7 +128,7 @@ function compareRanks(a: number[], b: number[]): number {
   return 0;
 }
 
-function cellOf({source, record, metric, ours}: Candidate, cell: Cell): MatrixCell {
+function cellOf({source, record, metric, ours}: Candidate, cell: PageCell): MatrixCell {
   const measured = measurement(cell, metric);
   if (!measured) throw new Error(`${cell.key} has no ${metric}`);
   const factor = cell === ours ? undefined : factorOf(record, metric, ours, cell, measured);
@@ -141,7 +141,7 @@ function cellOf({source, record, metric, ours}: Candidate, cell: Cell): MatrixCe
   };
 }
 
-function factorOf(record: ScenarioRecord, metric: string, ours: Cell, theirs: Cell, {n, direction}: Measurement): Factor | undefined {
+function factorOf(record: PageScenario, metric: string, ours: PageCell, theirs: PageCell, {n, direction}: Measurement): Factor | undefined {
   const found = record.ratios.find(
     (ratio) =>
       ratio.kind === 'rival' &&

@@ -1,6 +1,7 @@
 // How are commands offered? As plain text that can be selected, with a copy button where scripts run.
 import useIsBrowser from '@docusaurus/useIsBrowser';
 import {type ReactNode, useState} from 'react';
+import {island} from '../../document/island';
 import styles from './styles.module.css';
 
 interface Props {
@@ -9,7 +10,7 @@ interface Props {
   label: string;
 }
 
-export default function CopyBlock({lines, label}: Props): ReactNode {
+function CopyBlock({lines, label}: Props): ReactNode {
   const [said, setSaid] = useState('Copy');
   const canCopy = useIsBrowser() && typeof navigator !== 'undefined' && Boolean(navigator.clipboard);
   const copy = () =>
@@ -32,3 +33,5 @@ export default function CopyBlock({lines, label}: Props): ReactNode {
     </div>
   );
 }
+
+export default island('copy-block', CopyBlock);

@@ -1,6 +1,6 @@
 // What surrounds every page of results? Title, way back, version picker, badge.
 import Link from '@docusaurus/Link';
-import Layout from '@theme/Layout';
+import {PageMetadata} from '@docusaurus/theme-common';
 import type {ReactNode} from 'react';
 import Told from '../Told';
 import VersionPicker from '../VersionPicker';
@@ -23,7 +23,8 @@ interface Props {
 
 export default function Page({title, description, crumbs, place, badge, children}: Props): ReactNode {
   return (
-    <Layout title={title} description={description}>
+    <>
+      <PageMetadata title={title} description={description} />
       <main className="page">
         <div className={styles.top}>
           <nav aria-label="Breadcrumb">
@@ -33,13 +34,13 @@ export default function Page({title, description, crumbs, place, badge, children
               ))}
             </ol>
           </nav>
-          {place ? <VersionPicker {...place} /> : null}
+          {place ? <VersionPicker version={place.version} machineKey={place.machineKey} /> : null}
         </div>
         <h1 className={styles.title}>{title}</h1>
         {badge ? <p className={styles.badge}>{badge}</p> : null}
         {children}
       </main>
-    </Layout>
+    </>
   );
 }
 

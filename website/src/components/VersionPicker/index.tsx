@@ -1,9 +1,9 @@
 // How does a reader get to another version? By a list fetched when the page is read, so that the page itself never
 // changes when a version is added; without scripts a link leads to the page that lists them all.
-import {useHistory} from '@docusaurus/router';
 import Link from '@docusaurus/Link';
 import {useBaseUrlUtils} from '@docusaurus/useBaseUrl';
 import {type ChangeEvent, type ReactNode, useEffect, useState} from 'react';
+import {island} from '../../document/island';
 import type {PickerEntry} from '../../../plugins/benchmarks/routes';
 import styles from './styles.module.css';
 
@@ -12,9 +12,8 @@ interface Props {
   machineKey: string;
 }
 
-export default function VersionPicker({version, machineKey}: Props): ReactNode {
+function VersionPicker({version, machineKey}: Props): ReactNode {
   const {withBaseUrl} = useBaseUrlUtils();
-  const history = useHistory();
   const [entries, setEntries] = useState<PickerEntry[]>([]);
   useEffect(() => {
     let wanted = true;
@@ -28,7 +27,7 @@ export default function VersionPicker({version, machineKey}: Props): ReactNode {
     };
   }, [withBaseUrl]);
   const here = `/benchmarks/${version}/${machineKey}/`;
-  const go = (event: ChangeEvent<HTMLSelectElement>) => history.push(withBaseUrl(event.target.value));
+  const go = (event: ChangeEvent<HTMLSelectElement>) => window.location.assign(withBaseUrl(event.target.value));
   return (
     <div className={styles.picker}>
       {entries.length > 0 ? (
@@ -51,3 +50,5 @@ export default function VersionPicker({version, machineKey}: Props): ReactNode {
     </div>
   );
 }
+
+export default island('version-picker', VersionPicker);

@@ -1,6 +1,6 @@
 // The landing page: what PlumbKV is, how it compares, how to start. Every figure is from a stored run.
 import Link from '@docusaurus/Link';
-import Layout from '@theme/Layout';
+import {PageMetadata} from '@docusaurus/theme-common';
 import type {ReactNode} from 'react';
 import type {FrontData} from '../../../plugins/benchmarks/overview/data';
 import RowChart from '../../charts/RowChart';
@@ -17,7 +17,8 @@ const START = [
 
 export default function Home({front}: {front: FrontData}): ReactNode {
   return (
-    <Layout description="PlumbKV: an in-memory cache with a hard memory cap and a durable LSM store in Rust, as a Redis-protocol server and as a crate.">
+    <>
+      <PageMetadata description="PlumbKV: an in-memory cache with a hard memory cap and a durable LSM store in Rust, as a Redis-protocol server and as a crate." />
       <main className="page">
         <header className={styles.hero}>
           <div>
@@ -91,7 +92,7 @@ export default function Home({front}: {front: FrontData}): ReactNode {
           On Debian or Ubuntu <code>make bench</code> asks before it installs what is missing. Embedded engines take longer: <code>make bench-all</code>.
         </p>
       </main>
-    </Layout>
+    </>
   );
 }
 
