@@ -234,7 +234,7 @@ export function barPanels(record: PageScenario, run: Run, metric: string, unit: 
   const panels = ends.map((end, index) => {
     const below = ends[index + 1] ?? 0;
     const own = found.filter(({largest}) => largest <= end && largest > below);
-    const scale = scaleOfAll(unit, own.map(({largest}) => largest));
+    const scale = scaleOfAll(unit, own.flatMap(({cells}) => cells.map((cell) => measurement(cell, metric)?.median ?? 0)));
     const figures = own.map(({label, cells}) => ({label, bars: cells.flatMap((cell) => bar(record, run, cell, metric, scale))}));
     return {scale, max: barMax(figures), figures};
   });

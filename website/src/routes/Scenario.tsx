@@ -13,8 +13,11 @@ import Reproduce from '../components/Reproduce';
 import type {Run} from '../generated/records';
 import {badge, findings, isWire, labelsOf, trialsPerCell} from '../lib/finding';
 import {diskSentence, isDurable, withoutStock} from '../lib/durable';
+import {rateGroups} from '../lib/openloop';
 import {partsOf, withCells} from '../lib/parts';
+import {isAtOneRate} from '../lib/ratetable';
 import {type PageScenario, roleOf} from '../lib/record';
+import {comparisons} from '../lib/verdict';
 import CapCharts from './scenario/CapCharts';
 import CheckedWith from './scenario/CheckedWith';
 import ClassTables, {Absent, Checks} from './scenario/ClassTables';
@@ -41,22 +44,27 @@ const CHARTS: Partial<Record<string, (props: ChartProps) => ReactNode>> = {
   startup: StartupCharts,
 };
 
-const JUMPS = [
-  ['figures', 'Figures'],
-  ['charts', 'Charts'],
-  ['what-and-why', 'What and why'],
-  ['checks', 'Checks'],
-  ['environment', 'Environment'],
-  ['reproduce', 'Make them again'],
-  ['raw', 'Raw data'],
-];
+/** The sections of a page that is long enough to need a list of them. */
+function jumps(has: {verdicts: boolean; open: boolean; figures: boolean}): [id: string, label: string][] {
+  return [
+    ...(has.verdicts ? ([['verdicts', 'Against each rival']] as [string, string][]) : []),
+    ...(has.open ? ([['open-loop', 'At a given rate']] as [string, string][]) : []),
+    ...(has.figures ? ([['figures', 'Figures']] as [string, string][]) : []),
+    ['charts', 'Charts'],
+    ['what-and-why', 'What and why'],
+    ['checks', 'Checks'],
+    ['environment', 'Environment'],
+    ['reproduce', 'Make them again'],
+    ['raw', 'Raw data'],
+  ];
+}
 
-/** What the rows are that keep nothing, where the table has them. */
+/** What the rows of constant answers are, where the table has them. */
 function floors(record: PageScenario, run: Run): string {
   const roles = new Set(record.cells.map(({target}) => roleOf(run, target)));
   return [
-    roles.has('ceiling') ? 'The row of the ceiling is a server that only parses and answers: what the load generator itself can drive. ' : '',
-    roles.has('floor') ? 'A floor answers a constant and finds nothing: no server that does more can cost less on this machine. ' : '',
+    roles.has('ceiling') ? 'The ceiling is one program that parses a request and answers a constant: it shows about how much the load generator can drive. ' : '',
+    roles.has('floor') ? 'A floor answers a constant and stores nothing: what requests cost on this machine before a store does anything. ' : '',
   ].join('');
 }
 
@@ -66,7 +74,6 @@ export default function Scenario({record, run, place}: Props): ReactNode {
   const permalink = `${home}run/${place.runId}/${scenario.key}/`;
   const durable = isDurable(record);
   const Charts = durable ? DurableCharts : (CHARTS[scenario.kind] ?? WireCharts);
-  const disk = durable ? diskSentence(run.environment) : undefined;
   const {closed, open, absent} = partsOf(record, run);
   const labels = labelsOf(record, run);
   const looped = withCells(record, closed);
@@ -88,7 +95,7 @@ export default function Scenario({record, run, place}: Props): ReactNode {
 
       <nav aria-label="On this page">
         <ul className="jump">
-          {JUMPS.map(([id, label]) => (
+          {jumps({verdicts: comparisons(record, run).length > 0, open: open.length > 0, figures: closed.length > 0}).map(([id, label]) => (
             <li key={id}>
               <a href={`#${id}`}>{label}</a>
             </li>
@@ -98,26 +105,13 @@ export default function Scenario({record, run, place}: Props): ReactNode {
 
       <Verdicts record={record} run={run} labels={labels} />
 
-      <h2 id="figures">Figures</h2>
-      <ClassTables record={looped} run={run} labels={labels} note={disk && `The disk when the run began: ${disk}.`} />
-      {durable ? <DurableTables record={looped} run={run} labels={labels} /> : null}
+      {open.length > 0 ? <OpenLoop record={record} run={run} /> : null}
+
+      <Closed record={looped} run={run} labels={labels} isFolded={open.length > 0 && isAtOneRate(rateGroups(record, run))} />
       <Absent absent={absent} />
-      {closed.length === 0 && open.length > 0 ? (
-        <p>
-          Every figure of this scenario is of an open loop and stands under <a href="#open-loop">latency at a given rate</a>.
-        </p>
-      ) : null}
-      {isWire(record) && closed.length > 0 ? (
-        <p className="fine">
-          Response times are those of a closed loop: each client waits for its reply before it sends again, so they say how long a reply took at
-          that pace and not what latency is under a given load. {floors(looped, run)}
-          <Link to="/docs/reading-the-numbers/">Reading the numbers</Link>
-        </p>
-      ) : null}
       <CheckedWith record={record} run={run} />
 
       <div id="charts">
-        {open.length > 0 ? <OpenLoop record={record} run={run} /> : null}
         <Sustained record={withoutStock(looped)} run={run} />
         <Derived record={record} run={run} />
         {closed.length > 0 ? <Charts record={looped} run={run} labels={labels} /> : null}
@@ -130,11 +124,14 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       <h3>What the figures do not say</h3>
       <Prose text={scenario.not_measured} />
 
-      <h2 id="checks">Checks and resources</h2>
-      <Checks record={record} run={run} labels={labels} />
+      <h2 id="checks">Checks</h2>
+      <details className="fold">
+        <summary>Trials, replies checked and what else ran, cell by cell</summary>
+        <Checks record={record} run={run} labels={labels} />
+      </details>
 
       <h2 id="environment">Environment</h2>
-      <Environment run={run} processes={record.processes} />
+      <Environment run={run} record={record} />
 
       <h2 id="reproduce">Make these figures again</h2>
       <Reproduce run={run} taking={new Set(record.cells.map(({target}) => target))} />
@@ -176,5 +173,38 @@ export default function Scenario({record, run, place}: Props): ReactNode {
         </ul>
       </nav>
     </Page>
+  );
+}
+
+/** Figures of closed loops, and of what has no loop; folded where the scenario asks at a given rate. */
+function Closed({record, run, labels, isFolded}: ChartProps & {isFolded: boolean}): ReactNode {
+  if (record.cells.length === 0) return null;
+  const durable = isDurable(record);
+  const disk = durable ? diskSentence(run.environment) : undefined;
+  const tables = (
+    <>
+      <ClassTables record={record} run={run} labels={labels} note={disk && `The disk when the run began: ${disk}.`} />
+      {durable ? <DurableTables record={record} run={run} labels={labels} /> : null}
+      {isWire(record) ? (
+        <p className="fine">
+          Closed loop: each client waits for its reply before it sends again. A response time says how long a reply took at that pace, not what
+          latency is under a given load. {floors(record, run)}
+          <Link to="/docs/reading-the-numbers/">Reading the numbers</Link>
+        </p>
+      ) : null}
+    </>
+  );
+  return (
+    <>
+      <h2 id="figures">{isFolded ? 'In a closed loop' : 'Figures'}</h2>
+      {isFolded ? (
+        <details className="fold">
+          <summary>Every figure of the closed loops</summary>
+          {tables}
+        </details>
+      ) : (
+        tables
+      )}
+    </>
   );
 }

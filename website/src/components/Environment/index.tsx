@@ -1,23 +1,26 @@
-// On what, with what and in which containers was it measured?
+// The environment of a run: machine, programs and containers; of a scenario also its processes.
 import type {ReactNode} from 'react';
 import type {Run, TargetRecord} from '../../generated/records';
 import {diskSentence} from '../../lib/durable';
 import {bytes, duration, short, time} from '../../lib/format';
-import {MODE_LABELS, type PageProcess} from '../../lib/record';
+import {MODE_LABELS, type PageProcess, type PageScenario} from '../../lib/record';
+import {cpuWords, isInProcess} from '../../lib/regime';
 import styles from './styles.module.css';
 
 type Fact = [name: string, value: ReactNode];
 
 interface Props {
   run: Run;
-  /** Processes of the scenario; a version's page has none. */
-  processes?: PageProcess[];
+  /** The scenario of the page; a version's page has none. */
+  record?: PageScenario;
 }
 
-export default function Environment({run, processes = []}: Props): ReactNode {
+export default function Environment({run, record}: Props): ReactNode {
+  const processes = record?.processes ?? [];
+  const isEngine = record !== undefined && isInProcess(run, record);
   return (
     <>
-      <Facts facts={machineFacts(run)} />
+      <Facts facts={machineFacts(run, isEngine ? cpuWords(run, record) : undefined)} />
       <details className="fold">
         <summary>Programs that were measured</summary>
       {run.targets.map((target) => (
@@ -35,7 +38,7 @@ export default function Environment({run, processes = []}: Props): ReactNode {
               <p className={styles.name}>
                 {run.targets.find(({key}) => key === process.target)?.title ?? process.target}, {MODE_LABELS[process.mode]}
               </p>
-              <Facts facts={processFacts(process)} />
+              <Facts facts={processFacts(process, isEngine)} />
             </div>
           ))}
         </details>
@@ -59,7 +62,8 @@ function Facts({facts}: {facts: Fact[]}): ReactNode {
   );
 }
 
-function machineFacts({machine, environment, ...run}: Run): Fact[] {
+/** `cpus`: said of engines in a process, where there is no server and no load generator. */
+function machineFacts({machine, environment, ...run}: Run, cpus?: string): Fact[] {
   return [
     ['Run', `${run.id}, ${time(run.started_at)}, ${duration(run.elapsed_s)}`],
     ['State', run.state === 'interrupted' ? 'interrupted: some cells were never tried' : 'complete'],
@@ -70,8 +74,12 @@ function machineFacts({machine, environment, ...run}: Run): Fact[] {
     ['Memory', `${machine.memory_gib} GiB, swap ${bytes(environment.swap_bytes)}`],
     ['Virtualisation', machine.virtualisation],
     ['System', `${environment.os}, Linux ${environment.kernel}`],
-    ['CPUs of server', environment.server_cpus || 'not pinned'],
-    ['CPUs of generator', environment.generator_cpus || 'not pinned'],
+    ...(cpus === undefined
+      ? ([
+          ['CPUs of server', environment.server_cpus || 'not pinned'],
+          ['CPUs of generator', environment.generator_cpus || 'not pinned'],
+        ] as Fact[])
+      : ([['CPUs of the engines', cpus]] as Fact[])),
     ['Governor, turbo, SMT', `${environment.governor}, ${environment.turbo}, ${environment.smt}`],
     ['Huge pages, ASLR', `${environment.transparent_hugepage}, ${environment.aslr}`],
     ['Control groups', `${environment.cgroup_version}: ${environment.cgroup_controllers.join(', ') || 'no controller usable'}`],
@@ -99,7 +107,7 @@ function targetFacts(target: TargetRecord): Fact[] {
   ];
 }
 
-function processFacts({facts}: PageProcess): Fact[] {
+function processFacts({facts}: PageProcess, isEngine: boolean): Fact[] {
   const cgroup = Object.entries(facts.cgroup).map(([controller, path]) => `${controller}: ${path}`);
   return [
     ['Runtime', [facts.runtime, facts.oci_runtime].filter(Boolean).join(', ')],
@@ -109,7 +117,7 @@ function processFacts({facts}: PageProcess): Fact[] {
     ['Memory limit', facts.memory_limit_bytes === undefined ? 'none' : bytes(facts.memory_limit_bytes)],
     ['Limits read from', facts.limit_files.join(', ')],
     ['Control group', cgroup.join(', ')],
-    ['CPUs allowed', `server ${facts.cpus_allowed}, generator ${facts.generator_cpus}`],
+    ['CPUs allowed', isEngine ? facts.cpus_allowed : `server ${facts.cpus_allowed}, generator ${facts.generator_cpus}`],
     ['CPU time from', facts.cpu_time_source],
   ];
 }

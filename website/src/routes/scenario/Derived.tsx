@@ -10,6 +10,7 @@ import {compared, type Compared, ladder, PLATEAU_GAIN, plateaus, ratioTable, wit
 import {lookOf, rowLabel} from '../../lib/figures';
 import {percent, ratio as ratioText} from '../../lib/format';
 import {MODES, type PageScenario} from '../../lib/record';
+import {rowWord} from './ClassTables';
 
 interface Props {
   record: PageScenario;
@@ -140,7 +141,7 @@ function Plateaus({record, run}: Props): ReactNode {
         <table className="plain">
           <thead>
             <tr>
-              <th scope="col">Server</th>
+              <th scope="col">{rowWord(run, record)}</th>
               <th scope="col">Load</th>
               <th scope="col">From</th>
               <th scope="col">Measured up to</th>

@@ -1,4 +1,4 @@
-// How did a long load go on? One-second windows of throughput, tail, memory and CPU, and the drift from first to last third.
+// The course of a long load: windows of one second of throughput, tail, memory and CPU, and the drift from first to last third.
 import type {ReactNode} from 'react';
 import RateChart from '../../charts/RateChart';
 import Chart, {Multiples} from '../../components/Chart';
@@ -8,6 +8,7 @@ import {rowLabel} from '../../lib/figures';
 import {decimals, fixed, ratio} from '../../lib/format';
 import {measurement, type PageScenario} from '../../lib/record';
 import {windowFigures} from '../../lib/windows';
+import {rowWord} from './ClassTables';
 
 const HAIRLINES = 'Each trial a hairline, the median of the trials thick.';
 
@@ -40,7 +41,7 @@ export default function Sustained({record, run}: {record: PageScenario; run: Run
               />
             }
             table={{
-              head: ['Server', ...tenths(seconds).map((second) => `${second} s, ${scale.unit}`)],
+              head: [rowWord(run, record), ...tenths(seconds).map((second) => `${second} s, ${scale.unit}`)],
               rows: series.map(({label: server, points}) => [
                 server,
                 ...tenths(seconds).map((second) => shown(points.findLast((point) => point.x <= second + 0.5)?.median)),
@@ -56,7 +57,7 @@ export default function Sustained({record, run}: {record: PageScenario; run: Run
             <table className="plain numbers">
               <thead>
                 <tr>
-                  <th scope="col">Server</th>
+                  <th scope="col">{rowWord(run, record)}</th>
                   <th scope="col">Last third against first third, throughput</th>
                 </tr>
               </thead>
