@@ -139,8 +139,10 @@ pub(super) fn as_user(owner: Option<&Owner>, words: &mut Vec<String>) -> Result<
     Ok(())
 }
 
-/// The first program of a list of places that is there: below `root` unless absolute, `*` for one folder.
+/// The first program of a list of places that is there: below `root` unless absolute, `*` for one folder. Its path is
+/// absolute, because a server may be started in a folder of its own.
 pub(super) fn first_there(root: &Path, places: &[String]) -> Option<PathBuf> {
+    let root = std::path::absolute(root).ok()?;
     places.iter().find_map(|place| match place.split_once("/*/") {
         None => Some(root.join(place)).filter(|path| path.is_file()),
         Some((before, after)) => {
@@ -179,6 +181,8 @@ mod tests {
         let places = ["nowhere/x", "none/*/bin/x", "lib/*/bin/x"].map(str::to_owned);
         assert_eq!(first_there(dir.path(), &places), Some(dir.path().join("lib/15/bin/x")));
         assert_eq!(first_there(dir.path(), &places[..2]), None);
+        let here = first_there(Path::new("."), &["Cargo.toml".to_owned()]);
+        assert_eq!(here, Some(std::env::current_dir().unwrap().join("Cargo.toml")));
     }
 
     #[test]
