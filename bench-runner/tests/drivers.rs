@@ -11,7 +11,9 @@ use bench_runner::plan::{
 };
 use bench_runner::target::{Catalogue, Setup};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Profile, Records, Until, ValueKind};
+use plumbkv_bench_driver::protocol::{
+    Distribution, KeySchema, Order, Phase, Profile, Records, Until, ValueKind,
+};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -121,7 +123,8 @@ fn work(timeout_s: f64) -> EmbeddedWork {
     }
 }
 
-const RECORDS: Records = Records { count: 1_000, value_bytes: 100, values: ValueKind::Incompressible };
+const RECORDS: Records =
+    Records { count: 1_000, value_bytes: 100, values: ValueKind::Incompressible, keys: KeySchema::OneFamily };
 
 fn step(position: u32, work: Work) -> Step {
     Step {

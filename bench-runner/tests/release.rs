@@ -10,7 +10,7 @@ use bench_runner::model::{
     Cell, ClaimVerdict, Profile, Run, ScenarioRecord, Status, Trial, Value, metric::METRICS,
 };
 use bench_runner::plan::{self, Pace, Plan, step_seconds};
-use bench_runner::scenario::{Group, Scenario};
+use bench_runner::scenario::{Group, PROFILES, Scenario};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -51,6 +51,17 @@ fn a_release_takes_four_hours_and_quick_forty_minutes() {
 }
 
 #[test]
+fn the_durable_group_takes_thirteen_minutes_of_quick_and_seventy_five_of_a_release() {
+    let mut durable = scenarios();
+    durable.retain(|one| one.definition().group == Group::Durable || one.key() == "kv-lookup");
+    let release = hours(&planned(&durable, Profile::Release)) * 60.0;
+    assert!(release <= 75.0, "with kv-lookup a release takes {release:.0} minutes by estimate");
+    durable.retain(|one| one.key() != "kv-lookup");
+    let quick = hours(&planned(&durable, Profile::Quick)) * 60.0;
+    assert!(quick <= 13.0, "quick takes {quick:.1} minutes by estimate");
+}
+
+#[test]
 fn every_step_of_a_release_fits_into_a_slice() {
     let plan = planned(&scenarios(), Profile::Release);
     let longest = plan.steps.iter().map(step_seconds).fold(0.0, f64::max);
@@ -65,6 +76,23 @@ fn every_scenario_is_in_quick_and_in_release() {
         let of_plan: BTreeSet<&str> = plan.steps.iter().map(|step| step.scenario.as_str()).collect();
         for scenario in &all {
             assert!(of_plan.contains(scenario.key()), "{} has no cell in {profile:?}", scenario.key());
+        }
+    }
+}
+
+#[test]
+fn no_cell_comes_from_two_sections() {
+    let all = scenarios();
+    for profile in PROFILES {
+        let mut keys = BTreeSet::new();
+        for step in planned(&all, profile).steps.iter().filter(|step| step.trial == 0) {
+            for cell in step.work.cells() {
+                assert!(
+                    keys.insert((step.scenario.clone(), cell.key.clone())),
+                    "{profile:?}: {} twice",
+                    cell.key
+                );
+            }
         }
     }
 }

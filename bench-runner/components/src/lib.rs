@@ -2,11 +2,10 @@
 //!
 //! `make components` runs them (`benches/components/`); `bench-runner import criterion` takes estimates and notes into the records.
 
-mod counting;
 mod inputs;
 mod libraries;
 mod part;
 
-pub use counting::Counting;
 pub use inputs::{SIZES, VALUE, absent, common, keys, shuffled};
 pub use part::{Cost, Filling, Part, Prepared};
+pub use plumbkv_bench_driver::Counting;

@@ -9,10 +9,10 @@
 //!                                                                        "library": "crossbeam-skiplist 0.1.3", "like": "<part>/<operation>/<entries>" }
 //! ```
 
-use crate::counting::calls;
 use crate::libraries::versioned;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
+use plumbkv_bench_driver::allocated;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -94,10 +94,10 @@ pub struct Cost {
 impl Cost {
     /// Carries something out and adds what it costs.
     pub fn of<R>(&mut self, run: impl FnOnce() -> R) -> R {
-        let (before, begin) = (calls(), cpu_time());
+        let (before, begin) = (allocated().calls, cpu_time());
         let result = run();
         self.time += cpu_time().saturating_sub(begin);
-        self.allocations += calls() - before;
+        self.allocations += allocated().calls - before;
         result
     }
 }

@@ -3,8 +3,8 @@
 use crate::engine::Engine;
 use crate::main_loop::run;
 use crate::protocol::{
-    Distribution, EngineOptions, Message, Order, Phase, PhaseResult, Records, SCHEMA_VERSION, Until,
-    ValueKind, WORKLOAD_SCHEMA, Workload, Ycsb,
+    Distribution, EngineOptions, KeySchema, Message, Order, Phase, PhaseResult, Records, SCHEMA_VERSION,
+    Until, ValueKind, WORKLOAD_SCHEMA, Workload, Ycsb,
 };
 
 const RECORDS: u64 = 1_000;
@@ -78,7 +78,12 @@ fn done<E: Engine>(options: &EngineOptions, phases: &[Phase]) -> Result<Vec<Stri
         seed: 7,
         draw_seed: 0,
         engine: options.clone(),
-        records: Records { count: RECORDS, value_bytes: 100, values: ValueKind::HalfCompressible },
+        records: Records {
+            count: RECORDS,
+            value_bytes: 100,
+            values: ValueKind::HalfCompressible,
+            keys: KeySchema::OneFamily,
+        },
         phases: phases.to_vec(),
     };
     let text = serde_json::to_string(&workload).map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
 //! What must an engine be able to do to be driven?
 
+use crate::keys::Key;
 use crate::protocol::{EngineOptions, EngineSetting, EngineWork, Level};
-use crate::values::KEY_BYTES;
 use std::ops::Bound;
 
 /// Survives power loss: it is on the device before it is acknowledged.
@@ -195,7 +195,7 @@ impl<'a> Span<'a> {
 /// Records that are written together.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    keys: Vec<[u8; KEY_BYTES]>,
+    keys: Vec<Key>,
     values: Vec<u8>,
     value_bytes: usize,
 }
@@ -206,7 +206,7 @@ impl Batch {
         let value_bytes = self.value_bytes;
         self.keys.iter().enumerate().map(move |(place, key)| {
             let value = self.values.get(place * value_bytes..(place + 1) * value_bytes).unwrap_or_default();
-            (key.as_slice(), value)
+            (&**key, value)
         })
     }
 
@@ -230,7 +230,7 @@ impl Batch {
     }
 
     /// Adds a record, whose value `write` fills in.
-    pub(crate) fn add(&mut self, key: [u8; KEY_BYTES], write: impl FnOnce(&mut [u8])) {
+    pub(crate) fn add(&mut self, key: Key, write: impl FnOnce(&mut [u8])) {
         self.keys.push(key);
         let start = self.values.len();
         self.values.resize(start + self.value_bytes, 0);
@@ -262,10 +262,10 @@ mod tests {
     fn a_batch_gives_back_what_was_added() {
         let mut batch = Batch::default();
         batch.clear(3);
-        batch.add([1; KEY_BYTES], |value| value.copy_from_slice(b"one"));
-        batch.add([2; KEY_BYTES], |value| value.copy_from_slice(b"two"));
+        batch.add([1; 16].into(), |value| value.copy_from_slice(b"one"));
+        batch.add([2; 16].into(), |value| value.copy_from_slice(b"two"));
         let records: Vec<(&[u8], &[u8])> = batch.records().collect();
-        assert_eq!(records, [([1; KEY_BYTES].as_slice(), b"one".as_slice()), (&[2; KEY_BYTES], b"two")]);
+        assert_eq!(records, [([1; 16].as_slice(), b"one".as_slice()), (&[2; 16], b"two")]);
         batch.clear(1);
         assert!(batch.is_empty() && batch.records().next().is_none());
     }

@@ -4,9 +4,11 @@
 //! checks every value it reads, and writes what it counted. Nothing of the runner is in it, so a rival is linked
 //! against its own engine alone.
 
+mod allocations;
 mod conformance;
 mod draws;
 mod engine;
+mod keys;
 mod main_loop;
 mod phases;
 mod process;
@@ -16,6 +18,7 @@ mod ticker;
 mod times;
 pub mod values;
 
+pub use allocations::{Counting, allocated};
 pub use conformance::conformance;
 pub use draws::{Draw, Shuffle};
 pub use engine::{

@@ -104,7 +104,7 @@ pub fn run<E: Engine>(input: &mut impl BufRead, output: &mut impl Write) -> Resu
         input.read_line(&mut String::new())?;
         store.begin_phase(workload.draw_seed, number);
         let result = phases::run(&mut engine, &workload.engine, &store, number, phase)?;
-        say(output, &Message::Phase(result))?;
+        say(output, &Message::Phase(Box::new(result)))?;
     }
     say(output, &Message::Waiting { phase: workload.phases.len() })?;
     input.read_line(&mut String::new())?;

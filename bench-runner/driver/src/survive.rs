@@ -5,9 +5,10 @@
 //! said must be there, whole. The one that was under way may be there whole or not at all.
 
 use crate::engine::{Batch, Engine, Session};
+use crate::keys::plain;
 use crate::main_loop::Failure;
 use crate::protocol::{EngineOptions, Profile, SyncMode};
-use crate::values::{KEY_BYTES, Values, write_key};
+use crate::values::Values;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
@@ -28,9 +29,7 @@ fn options(location: &str) -> EngineOptions {
 fn fill(batch: &mut Batch, values: &Values, number: u64) {
     batch.clear(VALUE_BYTES);
     for index in indices(number) {
-        let mut key = [0; KEY_BYTES];
-        write_key(index, &mut key);
-        batch.add(key, |value| values.write(index, value));
+        batch.add(plain(index), |value| values.write(index, value));
     }
 }
 
@@ -134,8 +133,7 @@ fn write_and_kill(location: &str, first: u64, after: Duration) -> anyhow::Result
 fn records_there<S: Session>(session: &mut S, values: &Values, number: u64) -> anyhow::Result<u64> {
     let mut there = 0;
     for index in indices(number) {
-        let mut key = [0; KEY_BYTES];
-        write_key(index, &mut key);
+        let key = plain(index);
         let mut right = false;
         if session
             .get(&key, &mut |value| right = value.len() == VALUE_BYTES && values.is_right(index, value))?

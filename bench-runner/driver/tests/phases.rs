@@ -182,3 +182,57 @@ fn each_of_ycsbs_workloads_does_what_it_is_made_of() {
         );
     }
 }
+
+#[test]
+fn what_writes_allocate_is_counted_and_what_the_driver_allocates_is_not() {
+    let phase = |batch: u32| {
+        let write = json!({"kind": "write", "order": "random", "batch": batch, "until": until(1_000)});
+        let line = phase_of("memory", write);
+        let count = |name: &str| line["allocated"][name].as_u64().unwrap();
+        (line["operations"].as_u64().unwrap(), count("calls"), count("bytes"))
+    };
+    // The engine copies key and value of each record, and frees what it replaces.
+    let (records, calls, bytes) = phase(1);
+    assert_eq!((calls, bytes), (records * 2, records * (16 + 20)));
+    let (records, calls, _) = phase(50);
+    assert_eq!(calls, records * 2);
+}
+
+#[test]
+fn reads_count_their_lookups_in_the_cache_and_those_of_other_phases_are_not_theirs() {
+    for (threads, reads) in [(1, 40_u64), (2, 60)] {
+        let read = json!({"kind": "read_random", "distribution": "uniform", "threads": threads, "until": until(reads)});
+        let line = phase_of("memory", read);
+        assert_eq!(
+            (line["work"]["cache_hits"].as_u64(), line["work"]["cache_misses"].as_u64()),
+            (Some(reads), Some(0))
+        );
+    }
+    assert_eq!(phase_of("memory", json!({"kind": "scan_all", "until": until(1)}))["work"]["cache_hits"], 0);
+}
+
+#[test]
+fn keys_of_five_families_are_read_back_in_every_way() {
+    let until = until(60);
+    let phases = [
+        load(),
+        read(200),
+        json!({"kind": "read_random", "distribution": "zipf", "threads": 2, "absent": true, "until": until}),
+        json!({"kind": "read_ordered", "until": until}),
+        json!({"kind": "scan", "records": 20, "until": until}),
+        json!({"kind": "scan", "records": 20, "reverse": true, "until": until}),
+        json!({"kind": "scan_all", "until": until}),
+        json!({"kind": "write", "order": "random", "batch": 10, "until": until}),
+        json!({"kind": "read_ordered", "until": until}),
+    ];
+    let mut workload = workload("memory", &phases);
+    workload["records"]["keys"] = json!("five_families");
+    let lines = said(&workload.to_string()).unwrap();
+    let results: Vec<&Value> = lines.iter().filter(|line| line["type"] == "phase").collect();
+    assert_eq!(results.len(), phases.len());
+    for result in results {
+        assert_eq!((result["misses"].as_u64(), result["errors"].as_u64()), (Some(0), Some(0)), "{result}");
+    }
+    workload["phases"] = json!([{"kind": "scan_prefix", "digits": 1, "until": until}]);
+    assert!(format!("{:?}", said(&workload.to_string()).unwrap_err()).contains("five families"));
+}

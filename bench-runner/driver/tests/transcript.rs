@@ -28,6 +28,9 @@ fn settle(mut line: Value) -> Value {
             *value = json!("positive");
         }
     }
+    if let Some(value) = object.get_mut("allocated") {
+        *value = json!("a count");
+    }
     for field in ["read_bytes", "written_bytes", "device_read_bytes"] {
         if let Some(value) = object.get_mut(field) {
             *value = json!("a number, or null");

@@ -17,8 +17,15 @@ use crate::stats;
 use serde_json::{Map, Value};
 
 /// Axes that are a switch rather than a point: cells that have one take part only where the claim names it.
-const SWITCHES: &[&str] =
-    &["variant", "client_program", "protocol", "transport", "connections", "rate_percent_of_slowest"];
+const SWITCHES: &[&str] = &[
+    "variant",
+    "client_program",
+    "protocol",
+    "transport",
+    "connections",
+    "rate_percent_of_slowest",
+    "key_schema",
+];
 
 /// A run, its record of the claim's scenario (none where the claim is of components), and the file that
 /// decides.

@@ -240,7 +240,12 @@ fn axes_rank(axes: &Axes) -> impl Ord + use<> {
         (axes.set_percent.map(|percent| u32::MAX - percent), axes.pipeline),
         (axes.clients, axes.requests, axes.keys, axes.rate_percent, axes.rate_per_second),
         (axes.memory_limit_bytes, axes.cache_bytes, axes.sync.is_some(), axes.sync.clone(), axes.batch),
-        (axes.distribution.clone(), axes.variant.clone(), axes.client_program.clone()),
+        (
+            axes.key_schema.clone(),
+            axes.distribution.clone(),
+            axes.variant.clone(),
+            axes.client_program.clone(),
+        ),
     )
 }
 

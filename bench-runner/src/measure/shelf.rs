@@ -71,13 +71,18 @@ impl Shelf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumbkv_bench_driver::protocol::{Order, Profile, Records, ValueKind};
+    use plumbkv_bench_driver::protocol::{KeySchema, Order, Profile, Records, ValueKind};
 
     #[test]
     fn a_directory_goes_when_the_step_after_its_last_one_begins() {
         let key = StoreKey {
             target: "engine".to_owned(),
-            records: Records { count: 1, value_bytes: 1, values: ValueKind::Incompressible },
+            records: Records {
+                count: 1,
+                value_bytes: 1,
+                values: ValueKind::Incompressible,
+                keys: KeySchema::OneFamily,
+            },
             order: Order::Random,
             batch: 1,
             profile: Profile::Default,

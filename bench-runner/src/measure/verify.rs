@@ -5,7 +5,7 @@ use crate::load::client::{Answered, Client};
 use crate::model::{Axes, Mode, Placement, Status};
 use crate::plan::{CellKey, EmbeddedPart, EmbeddedWork, EngineWanted, Pace, Step, StoreUse, Work};
 use crate::target::{Definition, Placed, Protocol, RunningTarget, Start, start, verify_foreign};
-use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Records, Until, ValueKind};
+use plumbkv_bench_driver::protocol::{Distribution, KeySchema, Order, Phase, Records, Until, ValueKind};
 use std::time::Duration;
 
 /// Records that a driver writes and reads again.
@@ -49,7 +49,12 @@ impl Lab {
             Phase::ReadRandom { distribution: Distribution::Uniform, threads: 1, absent: false, until };
         let work = EmbeddedWork {
             engine: EngineWanted::default(),
-            records: Records { count: RECORDS, value_bytes: 100, values: ValueKind::Incompressible },
+            records: Records {
+                count: RECORDS,
+                value_bytes: 100,
+                values: ValueKind::Incompressible,
+                keys: KeySchema::OneFamily,
+            },
             store: StoreUse::Fresh,
             releases: false,
             draw_seed: 0,

@@ -184,6 +184,11 @@ pub struct Axes {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub sync: Option<String>,
+    /// What keys look like, where they are not all of one family: `five_families` (`account:`, `invoice:`, `orderline:`,
+    /// `product:`, `session:`, and 16 hexadecimal digits).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub key_schema: Option<String>,
 }
 
 /// One target in one mode at one point of the axes.

@@ -204,7 +204,12 @@ fn arranged_units(scenario: &Scenario, seed: u64, request: &Request<'_>) -> Vec<
         .filter(|(target, mode)| (request.admits)(target, *mode))
         .flat_map(|(target, mode)| {
             let store_seed = mixed(request.seed, [STORES]);
-            let common = Common { pinned: request.pinned, store_seed, pace: (request.pace)(target) };
+            let common = Common {
+                pinned: request.pinned,
+                store_seed,
+                pace: (request.pace)(target),
+                trials: scenario.rules(request.profile).trials,
+            };
             units(scenario, request.profile, target, mode, common)
         })
         .collect();

@@ -7,7 +7,7 @@ use super::label::wire_label;
 use super::step::{CellKey, Work};
 use crate::model::{Axes, Placement};
 use crate::scenario::{Embedded, EmbeddedOperation, PlacementChoice, Rules, StoreChoice, USUAL_BATCH};
-use plumbkv_bench_driver::protocol::{Distribution, Order, Phase, Records, SyncMode, Until};
+use plumbkv_bench_driver::protocol::{Distribution, KeySchema, Order, Phase, Records, SyncMode, Until};
 
 /// Records that are written after loading and before a kill, so that there is a log to read.
 const IN_THE_LOG: u64 = 5_000;
@@ -21,6 +21,8 @@ pub(super) struct Common {
     pub(super) store_seed: u64,
     /// Of the target.
     pub(super) pace: Pace,
+    /// Of the scenario.
+    pub(super) trials: u32,
 }
 
 /// A unit per cell on a store of its own; cells that open one stored directory alike share a unit.
@@ -94,6 +96,7 @@ fn unit(section: &Embedded, point: Point, who: Who<'_>, common: Common) -> Unit 
         count: section.records.of(who.profile),
         value_bytes: point.value_bytes,
         values: section.values,
+        keys: section.keys,
     };
     let profile = section.engine_profile.unwrap_or_default();
     let store = store(section, records, who, common);
@@ -118,7 +121,8 @@ fn unit(section: &Embedded, point: Point, who: Who<'_>, common: Common) -> Unit 
     let unit = who.unit(placement, None, Work::Embedded { work: Box::new(work) });
     Unit {
         memory_limit_bytes: section.memory_limit_bytes,
-        trials: section.trials.map(|own| own.of(who.profile)),
+        // As many as the scenario has are no trials of its own: its cells may share a process with others.
+        trials: section.trials.map(|own| own.of(who.profile)).filter(|own| *own != common.trials),
         ..unit
     }
 }
@@ -250,10 +254,18 @@ fn axes(section: &Embedded, point: Point, count: u64) -> Axes {
         memory_limit_bytes: section.memory_limit_bytes,
         batch: (operation == EmbeddedOperation::Write || point.batch != USUAL_BATCH).then_some(point.batch),
         sync: sync_name(point.sync).map(str::to_owned),
+        key_schema: schema_name(section.keys).map(str::to_owned),
         ..Axes::default()
     };
     // Beside servers that answer GET it is their very point of the axes.
     if operation == EmbeddedOperation::Get { Axes { pipeline: Some(1), keys: None, ..axes } } else { axes }
+}
+
+fn schema_name(keys: KeySchema) -> Option<&'static str> {
+    match keys {
+        KeySchema::OneFamily => None,
+        KeySchema::FiveFamilies => Some("five_families"),
+    }
 }
 
 fn sync_name(sync: SyncMode) -> Option<&'static str> {
@@ -315,6 +327,7 @@ pub(super) fn stock_cell(key: &StoreKey, who: Who<'_>, placement: Placement) -> 
         keys: Some(key.records.count),
         distribution: (key.order == Order::Sequential).then(|| "sequential".to_owned()),
         memory_limit_bytes: key.memory_limit_bytes,
+        key_schema: schema_name(key.records.keys).map(str::to_owned),
         ..Axes::default()
     };
     let text = super::embedded_label::stock_label(key);

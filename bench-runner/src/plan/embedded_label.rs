@@ -3,7 +3,7 @@
 use super::driven::StoreKey;
 use super::label::{bytes, thousands};
 use crate::scenario::{Embedded, EmbeddedOperation, USUAL_BATCH};
-use plumbkv_bench_driver::protocol::{Distribution, Order, SyncMode};
+use plumbkv_bench_driver::protocol::{Distribution, KeySchema, Order, SyncMode};
 
 /// One combination of the axes.
 #[derive(Clone, Copy)]
@@ -54,6 +54,7 @@ pub(super) fn label(section: &Embedded, name: &str, point: Point, count: u64) ->
         Some(cache) => label.push_str(&format!(", {} cache", bytes(cache))),
         None => {}
     }
+    label.push_str(schema(section.keys));
     if let Some(limit) = section.memory_limit_bytes {
         label.push_str(&format!(", {} limit", bytes(limit)));
     }
@@ -65,6 +66,14 @@ pub(super) fn label(section: &Embedded, name: &str, point: Point, count: u64) ->
         _ => {}
     }
     label
+}
+
+/// Said where keys are not all of one family.
+fn schema(keys: KeySchema) -> &'static str {
+    match keys {
+        KeySchema::OneFamily => "",
+        KeySchema::FiveFamilies => ", five key families",
+    }
 }
 
 fn what(section: &Embedded, name: &str, point: Point) -> String {
@@ -113,5 +122,6 @@ pub(super) fn stock_label(key: &StoreKey) -> String {
     let size = bytes(u64::from(key.records.value_bytes));
     let limit = key.memory_limit_bytes.map_or_else(String::new, |limit| format!(", {} limit", bytes(limit)));
     let order = if key.order == Order::Sequential { "Sequential" } else { "Random" };
-    format!("{order} load of {count} × {size}{limit}, kept for what follows")
+    let schema = schema(key.records.keys);
+    format!("{order} load of {count} × {size}{schema}{limit}, kept for what follows")
 }

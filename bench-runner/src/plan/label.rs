@@ -33,6 +33,7 @@ pub(super) fn point(axes: &Axes) -> String {
         &axes.variant,
         &axes.client_program,
         &axes.sync,
+        &axes.key_schema,
     ];
     parts.extend(words.into_iter().flatten().cloned());
     parts.join("-")

@@ -3,6 +3,7 @@
 use super::check_section::{Faults, LIMIT_MIN, VALUE_MAX, between, list, per_profile};
 use super::embedded::{Embedded, EmbeddedOperation, StoreChoice};
 use super::load::PlacementChoice;
+use plumbkv_bench_driver::protocol::{KeySchema, Ycsb};
 
 /// Most records of an embedded engine: a driver keeps none of them, its disk does.
 const RECORDS_MAX: u64 = 1_000_000_000;
@@ -20,6 +21,11 @@ pub(super) fn embedded(faults: &mut Faults, embedded: &Embedded) {
     list(faults, "batch", &embedded.batch, 1, 100_000);
     axes(faults, embedded);
     store(faults, embedded);
+    let in_order_of_digits =
+        operation == EmbeddedOperation::ScanPrefix || matches!(operation.ycsb(), Some(Ycsb::D | Ycsb::E));
+    faults.unless(embedded.keys == KeySchema::OneFamily || !in_order_of_digits, || {
+        format!("operation \"{}\" needs keys of one family", operation.name())
+    });
     let several = embedded.clients.iter().any(|clients| *clients > 1);
     faults.unless(!several || operation.has_clients(), || {
         "clients above 1 belong to operation \"read_random\", \"read_absent\", \"get\" or \"write\""

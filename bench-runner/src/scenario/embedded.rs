@@ -4,7 +4,7 @@ use super::definition::PerProfile;
 use super::load::PlacementChoice;
 use crate::model::{Mode, Profile};
 use plumbkv_bench_driver::protocol::{
-    Distribution, Order, Profile as EngineProfile, SyncMode, ValueKind, Ycsb,
+    Distribution, KeySchema, Order, Profile as EngineProfile, SyncMode, ValueKind, Ycsb,
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,9 @@ pub struct Embedded {
     /// What a compressor makes of values; absent: nothing.
     #[serde(default)]
     pub values: ValueKind,
+    /// What keys look like; absent: all of one family.
+    #[serde(default, skip_serializing_if = "is_one_family")]
+    pub keys: KeySchema,
     /// In which order records are written.
     #[serde(default)]
     pub order: Vec<Order>,
@@ -237,6 +240,11 @@ impl EmbeddedOperation {
             _ => None,
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_one_family(value: &KeySchema) -> bool {
+    *value == KeySchema::OneFamily
 }
 
 fn one() -> Vec<u32> {

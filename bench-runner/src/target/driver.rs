@@ -137,7 +137,7 @@ impl RunningDriver {
 mod tests {
     use super::*;
     use plumbkv_bench_driver::protocol::{
-        EngineOptions, Records, SCHEMA_VERSION, SyncMode, ValueKind, WORKLOAD_SCHEMA,
+        EngineOptions, KeySchema, Records, SCHEMA_VERSION, SyncMode, ValueKind, WORKLOAD_SCHEMA,
     };
     use std::os::unix::fs::PermissionsExt;
 
@@ -152,7 +152,12 @@ mod tests {
             seed: 1,
             draw_seed: 0,
             engine: EngineOptions::new("/", None, SyncMode::Never),
-            records: Records { count: 1, value_bytes: 1, values: ValueKind::Incompressible },
+            records: Records {
+                count: 1,
+                value_bytes: 1,
+                values: ValueKind::Incompressible,
+                keys: KeySchema::OneFamily,
+            },
             phases: Vec::new(),
         };
         let driver = RunningDriver::start(&DriverStart {

@@ -103,6 +103,11 @@ export type Axes = {
    * acknowledged). Absent: when the system likes.
    */
   sync?: string,
+  /**
+   * What keys look like, where they are not all of one family: `five_families` (`account:`, `invoice:`, `orderline:`,
+   * `product:`, `session:`, and 16 hexadecimal digits).
+   */
+  key_schema?: string,
 };
 
 /**

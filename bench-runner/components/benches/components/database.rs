@@ -1,6 +1,9 @@
-//! A get through the front door of a durable store whose data is all in its cache, into a buffer of the caller's.
+//! A get and a put through the public interface of a durable store.
 //!
-//! lsm-tree's tree of one table stands beside it: a get there gives a slice that shares the block.
+//! The get copies a value into a buffer of the caller; all data is in the block cache. Beside it is a get from lsm-tree's
+//! tree of one table, which gives a slice that shares the block. The put overwrites in random order and appends to the log
+//! without a sync; lsm-tree has no log, so none of its calls is beside it. Flushes and compactions run on other threads,
+//! whose time and allocations are not counted.
 
 use criterion::Criterion;
 use lsm_tree::AbstractTree as _;
@@ -11,15 +14,18 @@ use std::path::Path;
 
 use crate::rival;
 
-pub(crate) fn get(c: &mut Criterion, home: &Path) {
+pub(crate) fn get_and_put(c: &mut Criterion, home: &Path) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut part = Part::new(c, home, "lsm-database");
     for size in SIZES {
         let (sorted, shuffled) = (keys(size), shuffled(size));
-        let options = Options::durable(folder.path().join(format!("{size}")))
-            .memory_budget(1 << 30)
-            .sync_mode(SyncMode::Never);
-        let db = Database::open(options).expect("a database");
+        let open = |name: &str| {
+            let options = Options::durable(folder.path().join(format!("{size}{name}")))
+                .memory_budget(1 << 30)
+                .sync_mode(SyncMode::Never);
+            Database::open(options).expect("a database")
+        };
+        let db = open("");
         sorted.iter().for_each(|key| db.set(key, &VALUE).expect("written"));
         db.compact().expect("compacted");
         let mut buffer = [0; VALUE.len()];
@@ -41,5 +47,7 @@ pub(crate) fn get(c: &mut Criterion, home: &Path) {
         };
         sorted.iter().for_each(&mut get);
         part.theirs(rival::NAME, |at| get(black_box(&shuffled[at])));
+        let db = open("-put");
+        part.ours("put", size, |at| db.set(black_box(&shuffled[at]), black_box(&VALUE)).expect("written"));
     }
 }

@@ -46,7 +46,7 @@ fn main() {
         record::encode_and_decode,
         log::append,
         table::table,
-        database::get,
+        database::get_and_put,
         resp::parse,
         resp::compose,
         memory::get_and_set,

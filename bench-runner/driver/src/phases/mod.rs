@@ -10,6 +10,7 @@ mod whole;
 
 pub(crate) use store::Store;
 
+use crate::allocations::is_counting;
 use crate::draws::Draw;
 use crate::engine::Engine;
 use crate::process;
@@ -78,6 +79,7 @@ pub(crate) fn run<E: Engine>(
         rss_anonymous_bytes: process::rss_anonymous_bytes(),
         levels: open(engine)?.levels(),
         work: used.work,
+        allocated: is_counting().then_some(tally.allocated),
     })
 }
 

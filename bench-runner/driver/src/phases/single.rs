@@ -6,7 +6,6 @@ use super::tally::Tally;
 use crate::draws::Draw;
 use crate::engine::{Batch, Engine, Session, Span};
 use crate::protocol::{Distribution, Order, Until, Ycsb};
-use crate::values::KEY_BYTES;
 use std::time::Instant;
 
 /// Longest scan of YCSB's workload E.
@@ -68,7 +67,7 @@ fn some<S: Session>(
     (from, limit, reverse): (u64, u64, bool),
     tally: &mut Tally,
 ) -> Step {
-    let (low, high) = (Store::key(from), Store::key(from + 1));
+    let (low, high) = (store.key(from), store.key(from + 1));
     let (low, high) = if reverse { (None, Some(&high[..])) } else { (Some(&low[..]), None) };
     let there = if reverse { from + 1 } else { store.count() - from };
     let expected = Expected { first: from, records: limit.min(there), operations: 1 };
@@ -110,8 +109,8 @@ pub(super) fn scan_prefix<S: Session>(
     let mut draw = Draw::new(Distribution::Uniform, store.records.count, store.draws() ^ 0x9ef1, store.seed);
     repeat(until, tally, |tally| {
         let first = draw.index() / alike * alike;
-        let (low, high) = (Store::key(first), Store::key(first + alike));
-        let (low, high) = (Some(&low[..KEY_BYTES - digits as usize]), Some(&high[..]));
+        let (low, high) = (store.key(first), store.key(first + alike));
+        let (low, high) = (Some(&low[..low.len() - digits as usize]), Some(&high[..]));
         let span = Span { low, high, reverse: false, limit: u64::MAX };
         let there = alike.min(store.count() - first);
         scan(session, store, &span, &Expected { first, records: there, operations: 1 }, tally)

@@ -1,7 +1,7 @@
 //! How is one operation done? Timed by itself, and what it reads is compared with what its key must have.
 
 use super::store::Store;
-use super::tally::Tally;
+use super::tally::{Begin, Tally};
 use crate::engine::{Batch, Session, Span};
 use crate::protocol::Until;
 use std::ops::ControlFlow;
@@ -49,9 +49,9 @@ fn found(what: &str, index: u64, right: bool, found: anyhow::Result<bool>, tally
 }
 
 pub(super) fn get<S: Session>(session: &mut S, store: &Store, index: u64, tally: &mut Tally) -> Step {
-    let key = Store::key(index);
+    let key = store.key(index);
     let mut right = false;
-    let begin = Instant::now();
+    let begin = Begin::now();
     let got = session.get(&key, &mut |value| right = store.is_right(index, value));
     tally.timed("get", 1, begin)?;
     found("a read", index, right, got, tally)
@@ -60,7 +60,7 @@ pub(super) fn get<S: Session>(session: &mut S, store: &Store, index: u64, tally:
 /// A read of a key beside record `index`, which nobody wrote.
 pub(super) fn get_absent<S: Session>(session: &mut S, store: &Store, index: u64, tally: &mut Tally) -> Step {
     let key = store.absent_key(index);
-    let begin = Instant::now();
+    let begin = Begin::now();
     let got = session.get(&key, &mut |_| {});
     tally.timed("get", 1, begin)?;
     match got {
@@ -83,7 +83,7 @@ pub(super) fn read_modify_write<S: Session>(
 ) -> Step {
     store.fill(record, std::iter::once(index));
     let mut right = false;
-    let begin = Instant::now();
+    let begin = Begin::now();
     let done = session.read_modify_write(record, &mut |value| right = store.is_right(index, value));
     tally.timed("read_modify_write", 1, begin)?;
     found("a read followed by a write", index, right, done, tally)
@@ -97,7 +97,7 @@ pub(super) fn write<S: Session>(
     tally: &mut Tally,
 ) -> Step {
     let kind = if batch.len() == 1 { one } else { "batch" };
-    let begin = Instant::now();
+    let begin = Begin::now();
     let written = session.write(batch);
     tally.timed(kind, batch.len() as u64, begin)?;
     if let Err(error) = written {
@@ -125,10 +125,10 @@ pub(super) fn scan<S: Session>(
     let at =
         |place: u64| if span.reverse { expected.first.wrapping_sub(place) } else { expected.first + place };
     let (mut place, mut wrong) = (0, None);
-    let begin = Instant::now();
+    let begin = Begin::now();
     let done = session.scan(span, &mut |key, value| {
         let index = at(place);
-        if key != Store::key(index) || !store.is_right(index, value) {
+        if !store.is_key(index, key) || !store.is_right(index, value) {
             wrong.get_or_insert(index);
         }
         place += 1;

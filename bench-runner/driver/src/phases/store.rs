@@ -2,8 +2,9 @@
 
 use crate::draws::{Shuffle, mix};
 use crate::engine::Batch;
-use crate::protocol::{Order, Records, ValueKind};
-use crate::values::{KEY_BYTES, Values, write_absent_key, write_key};
+use crate::keys::{self, Key};
+use crate::protocol::{KeySchema, Order, Records, ValueKind};
+use crate::values::{KEY_BYTES, Values, write_key};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the phases of one workload share.
@@ -49,17 +50,26 @@ impl Store {
         self.inserted.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn key(index: u64) -> [u8; KEY_BYTES] {
-        let mut key = [0; KEY_BYTES];
-        write_key(index, &mut key);
-        key
+    pub(super) fn key(&self, index: u64) -> Key {
+        keys::key(&self.records, index)
+    }
+
+    /// Whether `key` is that of record `index`.
+    pub(super) fn is_key(&self, index: u64, key: &[u8]) -> bool {
+        match self.records.keys {
+            // A scan asks this of every record.
+            KeySchema::OneFamily => {
+                let mut expected = [0; KEY_BYTES];
+                write_key(index, &mut expected);
+                key == expected
+            }
+            KeySchema::FiveFamilies => key == &*self.key(index),
+        }
     }
 
     /// A key between two records, one for each index.
-    pub(super) fn absent_key(&self, index: u64) -> [u8; KEY_BYTES] {
-        let mut key = [0; KEY_BYTES];
-        write_absent_key(index, self.records.count, &mut key);
-        key
+    pub(super) fn absent_key(&self, index: u64) -> Key {
+        keys::absent_key(&self.records, index)
     }
 
     pub(super) fn is_right(&self, index: u64, value: &[u8]) -> bool {
@@ -69,7 +79,7 @@ impl Store {
     pub(super) fn fill(&self, batch: &mut Batch, indices: impl Iterator<Item = u64>) {
         batch.clear(self.records.value_bytes as usize);
         for index in indices {
-            batch.add(Self::key(index), |value| self.values.write(index, value));
+            batch.add(self.key(index), |value| self.values.write(index, value));
         }
     }
 
@@ -89,7 +99,15 @@ mod tests {
 
     #[test]
     fn phases_and_workloads_draw_other_keys_and_the_same_ones_again() {
-        let store = Store::new(Records { count: 10, value_bytes: 8, values: ValueKind::Incompressible }, 7);
+        let store = Store::new(
+            Records {
+                count: 10,
+                value_bytes: 8,
+                values: ValueKind::Incompressible,
+                keys: KeySchema::OneFamily,
+            },
+            7,
+        );
         let mut seen = Vec::new();
         for (draw_seed, number) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             store.begin_phase(draw_seed, number);

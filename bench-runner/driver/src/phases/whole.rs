@@ -3,7 +3,7 @@
 use super::meter::{Stretch, Used};
 use super::step::repeat;
 use super::store::Store;
-use super::tally::Tally;
+use super::tally::{Begin, Tally};
 use crate::engine::{Batch, Engine, NotSupported, Session};
 use crate::protocol::{EngineOptions, Order, Until};
 use anyhow::Context as _;
@@ -19,7 +19,7 @@ pub(super) fn once(
     tally: &mut Tally,
     call: impl FnOnce() -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let begin = Instant::now();
+    let begin = Begin::now();
     let done = call();
     tally.timed(kind, 1, begin)?;
     if let Err(error) = done {
@@ -62,10 +62,10 @@ pub(super) fn flush<E: Engine>(
             place = next;
         }
         let stretch = Stretch::begin(Some(engine));
-        let begin = Instant::now();
+        let (start, begin) = (Instant::now(), Begin::now());
         let done = engine.flush_memtable();
         tally.timed("flush", 1, begin)?;
-        stretch.end(Some(engine), begin, tally.end, used);
+        stretch.end(Some(engine), start, tally.end, used);
         if let Err(error) = done {
             tally.refused("a flush", &error);
             return Ok(());
@@ -92,12 +92,12 @@ pub(super) fn reopen<E: Engine>(
         if let Some(open) = engine.take() {
             open.close().context("cannot close the store")?;
         }
-        let begin = Instant::now();
+        let begin = Begin::now();
         let opened = E::open(options);
         tally.timed("open", 1, begin)?;
         let opened = engine.insert(opened.context("cannot open the store again")?);
         let mut right = false;
-        let there = opened.session()?.get(&Store::key(0), &mut |value| right = store.is_right(0, value));
+        let there = opened.session()?.get(&store.key(0), &mut |value| right = store.is_right(0, value));
         match there {
             Ok(true) if right => tally.hits += 1,
             Ok(true) => tally.wrong(|| "key:000000000000 has a wrong value".to_owned()),

@@ -1,6 +1,6 @@
 //! Which workloads make no sense, although they can be read?
 
-use super::{Phase, Until, Workload};
+use super::{KeySchema, Phase, Until, Workload, Ycsb};
 use crate::values::LEAST_WITH_ABSENT;
 
 /// What does not make sense.
@@ -14,9 +14,14 @@ pub(crate) fn fault(workload: &Workload) -> Option<String> {
             workload.records.value_bytes
         ));
     }
+    let families = workload.records.keys == KeySchema::FiveFamilies;
     workload.phases.iter().enumerate().find_map(|(number, phase)| {
         let zero = |name: &str, value: u64| (value == 0).then(|| format!("{name} must be at least 1"));
         let fault = match phase {
+            Phase::ScanPrefix { .. } | Phase::Ycsb { workload: Ycsb::D | Ycsb::E, .. } if families => Some(
+                "keys of five families have no last digits that count, and none comes after the last"
+                    .to_owned(),
+            ),
             Phase::Load { batch, flush_every, .. } => {
                 zero("batch", u64::from(*batch)).or_else(|| zero("flush_every", flush_every.unwrap_or(1)))
             }

@@ -14,7 +14,7 @@ pub enum Message {
         phase: usize,
     },
     /// A phase is over.
-    Phase(PhaseResult),
+    Phase(Box<PhaseResult>),
     /// Everything was done and the engine is closed.
     Done,
 }
@@ -99,6 +99,33 @@ pub struct PhaseResult {
     /// What the engine says that it did meanwhile.
     #[serde(default)]
     pub work: EngineWork,
+    /// What the calls into the engine requested from the allocator on the threads that made them. Absent where the driver
+    /// does not count, since the engine allocates by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocated: Option<Allocated>,
+}
+
+/// Requests to the allocator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Allocated {
+    /// Allocations and reallocations.
+    pub calls: u64,
+    /// Bytes requested; of a reallocation those that it adds.
+    pub bytes: u64,
+}
+
+impl Allocated {
+    /// What came to it since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self { calls: self.calls - earlier.calls, bytes: self.bytes - earlier.bytes }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { calls: self.calls + other.calls, bytes: self.bytes + other.bytes }
+    }
 }
 
 /// A level of tables.
@@ -123,6 +150,12 @@ pub struct EngineWork {
     pub stalls: Option<u64>,
     /// How long they did in all, ns.
     pub stalled_ns: Option<u64>,
+    /// Blocks of data that reads found in the block cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_hits: Option<u64>,
+    /// Blocks of data that reads did not find there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_misses: Option<u64>,
 }
 
 impl EngineWork {
@@ -139,6 +172,8 @@ impl EngineWork {
             merged_bytes: sum(self.merged_bytes, other.merged_bytes),
             stalls: sum(self.stalls, other.stalls),
             stalled_ns: sum(self.stalled_ns, other.stalled_ns),
+            cache_hits: sum(self.cache_hits, other.cache_hits),
+            cache_misses: sum(self.cache_misses, other.cache_misses),
         }
     }
 
@@ -152,6 +187,8 @@ impl EngineWork {
             merged_bytes: less(self.merged_bytes, earlier.merged_bytes),
             stalls: less(self.stalls, earlier.stalls),
             stalled_ns: less(self.stalled_ns, earlier.stalled_ns),
+            cache_hits: less(self.cache_hits, earlier.cache_hits),
+            cache_misses: less(self.cache_misses, earlier.cache_misses),
         }
     }
 }

@@ -95,7 +95,7 @@ pub enum SyncMode {
     Always,
 }
 
-/// The records of a store: 16-byte keys `key:%012d` from 0, values as [`crate::values`] derives them.
+/// The records of a store: keys of a schema, values as [`crate::values`] derives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Records {
@@ -105,6 +105,31 @@ pub struct Records {
     pub value_bytes: u32,
     /// What a compressor makes of them.
     pub values: ValueKind,
+    /// What their keys look like.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub keys: KeySchema,
+}
+
+impl Records {
+    /// Mean length of their keys, bytes.
+    #[must_use]
+    pub fn key_bytes(&self) -> f64 {
+        match self.keys {
+            KeySchema::OneFamily => 16.0,
+            KeySchema::FiveFamilies => 24.4,
+        }
+    }
+}
+
+/// What keys look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeySchema {
+    /// `key:` and twelve digits, 16 bytes, rising from 0.
+    #[default]
+    OneFamily,
+    /// A fifth each of `account:`, `invoice:`, `orderline:`, `product:` and `session:`, and sixteen hexadecimal digits that are evenly spread.
+    FiveFamilies,
 }
 
 /// What a compressor makes of values.

@@ -3,11 +3,14 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses what it needs")]
 
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, EngineWork, Level};
-use plumbkv_bench_driver::{Batch, Engine, Failure, NotSupported, Session, Span, run};
+use plumbkv_bench_driver::{Batch, Counting, Engine, Failure, NotSupported, Session, Span, run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -20,6 +23,7 @@ pub struct Memory {
     /// Flushes; each makes a table that stays until all are merged.
     tables: AtomicU64,
     flushed_bytes: AtomicU64,
+    hits: AtomicU64,
     fault: String,
     settings: Vec<EngineSetting>,
 }
@@ -40,6 +44,7 @@ impl Engine for Memory {
             records: RwLock::new(KEPT.lock().unwrap().get(&options.location).cloned().unwrap_or_default()),
             tables: AtomicU64::new(0),
             flushed_bytes: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
             fault: options.location.clone(),
             settings: settings.into_iter().collect(),
         })
@@ -85,6 +90,8 @@ impl Engine for Memory {
     fn work(&self) -> EngineWork {
         EngineWork {
             flushed_bytes: Some(self.flushed_bytes.load(Ordering::Relaxed)),
+            cache_hits: Some(self.hits.load(Ordering::Relaxed)),
+            cache_misses: Some(0),
             ..EngineWork::default()
         }
     }
@@ -100,6 +107,7 @@ impl Engine for Memory {
 impl Session for &Memory {
     fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> anyhow::Result<bool> {
         anyhow::ensure!(self.fault != "refuses reads", "disk\non fire");
+        self.hits.fetch_add(1, Ordering::Relaxed);
         let records = self.records.read().unwrap();
         match records.get(key) {
             Some(value) if self.fault == "flips a bit" && key.ends_with(b"7") => {

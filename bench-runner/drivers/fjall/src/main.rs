@@ -4,10 +4,13 @@ use fjall::config::{CompressionPolicy, FilterPolicy, FilterPolicyEntry, PinningP
 use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, Level, Profile, SyncMode};
 use plumbkv_bench_driver::{
-    Batch, Engine, EverySecond, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
+    Batch, Counting, Engine, EverySecond, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
     SURVIVES_THE_PROCESS, Session, Span, locked_version, main_loop,
 };
 use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// How long between two looks whether flushing or merging is done.
 const LOOK: Duration = Duration::from_micros(200);

@@ -3,10 +3,13 @@
 use plumbkv::{Database, Options};
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, EngineWork, Level, Profile, SyncMode};
 use plumbkv_bench_driver::{
-    Batch, Engine, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND, SURVIVES_THE_PROCESS,
-    Session, Span, main_loop,
+    Batch, Counting, Engine, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
+    SURVIVES_THE_PROCESS, Session, Span, main_loop,
 };
 use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// Tables of level 0 of a store that is settled.
 const SETTLED_TABLES: usize = 4;
@@ -109,6 +112,8 @@ impl Engine for Plumbkv {
             merged_bytes: Some(stats.merged_bytes),
             stalls: Some(stats.stalls),
             stalled_ns: u64::try_from(stats.stalled.as_nanos()).ok(),
+            cache_hits: Some(stats.cache_hits),
+            cache_misses: Some(stats.cache_misses),
         }
     }
 

@@ -4,7 +4,7 @@ mod unsynced;
 
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, Profile, SyncMode};
 use plumbkv_bench_driver::{
-    Batch, Engine, NotSupported, SURVIVES_POWER_LOSS, SURVIVES_THE_PROCESS_ONLY, Session, Span,
+    Batch, Counting, Engine, NotSupported, SURVIVES_POWER_LOSS, SURVIVES_THE_PROCESS_ONLY, Session, Span,
     locked_version, main_loop,
 };
 use redb::{Database, ReadableDatabase, TableDefinition};
@@ -13,6 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unsynced::Unsynced;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 const TABLE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 

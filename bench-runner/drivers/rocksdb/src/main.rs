@@ -1,8 +1,10 @@
 //! Drives RocksDB with a workload of `bench-runner`.
 
+mod lookups;
 mod options;
 mod stalls;
 
+use lookups::{Lookups, SessionLookups};
 use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, EngineWork, Level, SyncMode};
 use plumbkv_bench_driver::{
     Batch, Engine, EverySecond, SURVIVES_POWER_LOSS, SURVIVES_POWER_LOSS_BUT_THE_LAST_SECOND,
@@ -20,6 +22,8 @@ struct RocksDb {
     database: Arc<DB>,
     sync: SyncMode,
     settings: Vec<EngineSetting>,
+    /// What sessions that have ended found in the block cache.
+    lookups: Lookups,
 }
 
 impl RocksDb {
@@ -55,7 +59,7 @@ impl Engine for RocksDb {
             }
             _ => None,
         };
-        Ok(Self { ticker, database, sync: options.sync, settings })
+        Ok(Self { ticker, database, sync: options.sync, settings, lookups: Lookups::default() })
     }
 
     fn settings(&self) -> Vec<EngineSetting> {
@@ -74,7 +78,13 @@ impl Engine for RocksDb {
     fn session(&self) -> anyhow::Result<RocksDbSession<'_>> {
         let mut write = WriteOptions::default();
         write.set_sync(self.sync == SyncMode::Always);
-        Ok(RocksDbSession { database: &self.database, read: ReadOptions::default(), write })
+        let lookups = self.lookups.session();
+        Ok(RocksDbSession {
+            database: &self.database,
+            read: ReadOptions::default(),
+            write,
+            _lookups: lookups,
+        })
     }
 
     /// It waits, and forces tables and manifest to the device.
@@ -122,6 +132,8 @@ impl Engine for RocksDb {
                 .as_deref()
                 .and_then(stalls::time)
                 .and_then(|time| u64::try_from(time.as_nanos()).ok()),
+            cache_hits: Some(self.lookups.hits()),
+            cache_misses: Some(self.lookups.misses()),
             // Its statistics would tell bytes, but cost time on every read.
             ..EngineWork::default()
         }
@@ -136,6 +148,7 @@ struct RocksDbSession<'a> {
     database: &'a DB,
     read: ReadOptions,
     write: WriteOptions,
+    _lookups: SessionLookups<'a>,
 }
 
 impl Session for RocksDbSession<'_> {

@@ -230,17 +230,11 @@ fn put_io(trial: &mut Trial, records: Records, (part, told): (&EmbeddedPart, &To
     match part.measured.first() {
         Some(Phase::Load { .. } | Phase::Write { .. }) => {
             if let Some(written) = sum(|result| result.written_bytes) {
-                let bytes = operations * (16.0 + f64::from(records.value_bytes));
+                let bytes = operations * (records.key_bytes() + f64::from(records.value_bytes));
                 put(trial, "write_amplification_ratio", written as f64 / bytes);
             }
         }
-        Some(
-            Phase::ReadRandom { .. }
-            | Phase::ReadOrdered { .. }
-            | Phase::Scan { .. }
-            | Phase::ScanPrefix { .. }
-            | Phase::ScanAll { .. },
-        ) => {
+        Some(_) if reads(part) => {
             if let Some(read) = sum(|result| result.read_bytes) {
                 put(trial, "read_bytes_per_op", read as f64 / operations);
             }
@@ -250,12 +244,46 @@ fn put_io(trial: &mut Trial, records: Records, (part, told): (&EmbeddedPart, &To
         }
         _ => {}
     }
+    put_allocations(trial, part, first);
     let work = told.work();
+    if let (Some(hits), Some(misses), true) = (work.cache_hits, work.cache_misses, reads(part)) {
+        let lookups = hits + misses;
+        if lookups > 0 {
+            put(trial, "cache_hit_ratio", hits as f64 / lookups as f64);
+        }
+    }
     if let Some(stalls) = work.stalls {
         put(trial, "stalls", stalls as f64);
     }
     if let Some(ns) = work.stalled_ns {
         put(trial, "stalled_ms", ns as f64 / 1e6);
+    }
+}
+
+/// Whether a cell only reads.
+fn reads(part: &EmbeddedPart) -> bool {
+    matches!(
+        part.measured.first(),
+        Some(
+            Phase::ReadRandom { .. }
+                | Phase::ReadOrdered { .. }
+                | Phase::Scan { .. }
+                | Phase::ScanPrefix { .. }
+                | Phase::ScanAll { .. }
+        )
+    )
+}
+
+/// What one get or put requests from the allocator, on the thread that calls. Records written in batches share requests.
+fn put_allocations(trial: &mut Trial, part: &EmbeddedPart, result: &PhaseResult) {
+    let one_by_one = matches!(
+        part.measured.first(),
+        Some(Phase::Load { batch: 1, .. } | Phase::Write { batch: 1, .. } | Phase::ReadRandom { .. })
+    );
+    if let (Some(allocated), true) = (result.allocated, one_by_one) {
+        let operations = result.operations.max(1) as f64;
+        put(trial, "allocations_per_op", allocated.calls as f64 / operations);
+        put(trial, "allocated_bytes_per_op", allocated.bytes as f64 / operations);
     }
 }
 

@@ -190,7 +190,7 @@ impl Talk {
         match message {
             Message::Phase(result) if result.phase == self.number => {
                 self.number += 1;
-                Ok(result)
+                Ok(*result)
             }
             other => Err(out_of_turn(&other)),
         }
