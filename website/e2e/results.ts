@@ -2,16 +2,19 @@
 // work on whatever results were built.
 import {existsSync, readFileSync, readdirSync} from 'node:fs';
 import path from 'node:path';
-import {byAge, chosenByScenario} from '../plugins/benchmarks/chosen';
+import {byAge, type Merged, mergedScenarios} from '../plugins/benchmarks/merge';
 import type {PickerEntry} from '../plugins/benchmarks/routes';
 import type {Run, ScenarioRecord} from '../src/generated/records';
+import {type PageScenario, pageScenario} from '../src/lib/record';
 import {BUILD_DIR} from './serve';
 
 export interface BuiltVersion extends PickerEntry {
   /** The newest. */
   run: Run;
-  /** What the version's own pages show: of each scenario the record that was chosen. */
-  scenarios: ScenarioRecord[];
+  /** What the version's own pages show. */
+  scenarios: PageScenario[];
+  /** The same with the runs behind it, by key of the scenario. */
+  merged: Map<string, Merged>;
   /** Every run, by its id. */
   runs: Map<string, Run>;
 }
@@ -27,12 +30,12 @@ export function builtVersions(build = BUILD_DIR): BuiltVersion[] {
     if (!existsSync(folder)) throw new Error(`no raw files of ${entry.version} on ${entry.machine} in the build`);
     const loaded = readdirSync(folder).map((id) => {
       const run = read<Run>(path.join(folder, id, 'run.json'));
-      return {run, scenarios: run.scenarios.map(({file}) => read<ScenarioRecord>(path.join(folder, id, file)))};
+      return {run, scenarios: run.scenarios.map(({file}) => pageScenario(read<ScenarioRecord>(path.join(folder, id, file))))};
     });
     const run = byAge(loaded).at(-1)?.run;
     if (!run) throw new Error(`${folder} holds no run`);
-    const scenarios = [...chosenByScenario(loaded)].flatMap(([key, {scenarios}]) => scenarios.filter(({scenario}) => scenario.key === key));
-    return {...entry, run, scenarios, runs: new Map(loaded.map(({run}) => [run.id, run]))};
+    const merged = mergedScenarios(loaded);
+    return {...entry, run, scenarios: [...merged.values()].map(({record}) => record), merged, runs: new Map(loaded.map(({run}) => [run.id, run]))};
   });
 }
 

@@ -3,7 +3,7 @@ import AxeBuilder from '@axe-core/playwright';
 import {type Browser, expect, type Page, test} from '@playwright/test';
 import type {Run, ScenarioRecord} from '../src/generated/records';
 import {partsOf} from '../src/lib/parts';
-import {pageScenario} from '../src/lib/record';
+import type {PageScenario} from '../src/lib/record';
 import {builtVersions, type BuiltVersion, pickerEntries} from './results';
 import {serveBuild} from './serve';
 
@@ -18,13 +18,12 @@ test.afterAll(async () => stop());
 const versions = builtVersions();
 const newest = versions[0];
 
-/** The scenario of the newest run that the walk ends at. */
-function target(): {built: BuiltVersion; run: Run; record: ScenarioRecord; href: string} {
+/** The scenario of the newest version that the walk ends at. */
+function target(): {built: BuiltVersion; run: Run; record: PageScenario; href: string} {
   if (!newest) throw new Error('the built site holds no run');
-  const record = newest.scenarios.find(({scenario}) => scenario.kind === 'wire') ?? newest.scenarios[0];
-  if (!record) throw new Error('the newest run holds no scenario');
-  const run = newest.runs.get(record.run_id);
-  if (!run) throw new Error(`${record.run_id} is not among the runs of ${newest.version}`);
+  const found = [...newest.merged.values()];
+  const {record, run} = found.find(({record: {scenario}}) => scenario.kind === 'wire') ?? found[0] ?? {};
+  if (!record || !run) throw new Error('the newest version holds no scenario');
   return {built: newest, run, record, href: `${newest.href}${record.scenario.key}/`};
 }
 
@@ -76,8 +75,8 @@ function mantissa(value: number): number {
   return value / 10 ** Math.floor(Math.log10(value));
 }
 
-async function checkFigures(page: Page, run: Run, record: ScenarioRecord): Promise<void> {
-  const {closed, absent} = partsOf(pageScenario(record), run);
+async function checkFigures(page: Page, run: Run, record: PageScenario): Promise<void> {
+  const {closed, absent} = partsOf(record, run);
   await expect(page.getByRole('heading', {level: 1})).toHaveText(record.scenario.title);
   const section = page.locator('[role=region]').and(page.getByLabel(`${record.scenario.title}: figures`));
   const rows = section.locator('tbody tr').filter({has: page.locator('th[scope=row]')});
@@ -95,7 +94,7 @@ async function checkFigures(page: Page, run: Run, record: ScenarioRecord): Promi
   for (const reason of reasons) await expect(page.locator('main')).toContainText(reason.replaceAll('`', ''));
 }
 
-async function checkCharts(page: Page, record: ScenarioRecord): Promise<void> {
+async function checkCharts(page: Page, record: PageScenario): Promise<void> {
   const charts = page.locator('main svg.chart');
   expect(await charts.count()).toBeGreaterThan(0);
   for (const chart of await charts.all()) {
@@ -161,19 +160,41 @@ test.describe('with results', () => {
   test('the raw files are offered and are the ones the page was made from', async ({page, request}) => {
     const {record, href} = target();
     await page.goto(url + href);
-    const link = page.getByRole('link', {name: `${record.scenario.key}.json`});
+    const link = page.getByRole('link', {name: `${record.scenario.key}.json`}).first();
     const reply = await request.get(url + (await link.getAttribute('href')));
     expect(reply.ok()).toBe(true);
     expect(((await reply.json()) as ScenarioRecord).run_id).toBe(record.run_id);
   });
 
-  test('the page of the run is linked and holds the same table', async ({page}) => {
-    const {built, run, record, href} = target();
-    await page.goto(url + href);
+  test('where a page is of one run, the page of that run is linked and holds the same table', async ({page}) => {
+    const [found] = versions.flatMap(({href, merged}) => [...merged].flatMap(([key, {run, sources}]) => (sources.length === 1 ? [{href, key, run}] : [])));
+    test.skip(found === undefined, 'every page is merged from several runs');
+    await page.goto(`${url}${found?.href}${found?.key}/`);
     const before = await page.locator('main table').first().innerText();
     await page.getByRole('link', {name: 'the page of this run'}).click();
-    await expect(page).toHaveURL(`${url}${built.href}run/${run.id}/${record.scenario.key}/`);
+    await expect(page).toHaveURL(`${url}${found?.href}run/${found?.run.id}/${found?.key}/`);
     expect(await page.locator('main table').first().innerText()).toBe(before);
+  });
+
+  test('a page that is merged from several runs names them, and shows the cells of each', async ({page, request}) => {
+    const all = versions.flatMap(({href, merged}) => [...merged].map(([key, one]) => ({...one, href, key})));
+    // Best a page on which a mode was measured by the shorter run alone.
+    const found = all.find(({record, sources: [first, second]}) => second && record.cells.some((cell) => cell.mode.startsWith('container') && cell.run_id !== first?.loaded.run.id)) ?? all.find(({sources}) => sources.length > 1);
+    test.skip(found === undefined, 'every page is of one run');
+    if (!found) return;
+    const {href, key, record, sources} = found;
+    await page.goto(`${url}${href}${key}/`);
+    const main = page.locator('main');
+    await expect(main.getByText(/^Merged from /).first()).toBeVisible();
+    for (const {loaded} of sources) {
+      const own = `${href}run/${loaded.run.id}/${key}/`;
+      await expect(main.locator(`a[href="${own}"]`).first()).toBeVisible();
+      expect((await request.get(url + own)).ok()).toBe(true);
+      await expect(main.getByRole('link', {name: `${key}.json`}).and(main.locator(`[href*="${loaded.run.id}"]`))).toHaveCount(1);
+    }
+    const marked = main.locator('tbody tr').filter({hasText: '†'});
+    const others = record.cells.filter(({run_id: id, status}) => id !== record.run_id && status === 'ok');
+    if (others.length > 0) expect(await marked.count()).toBeGreaterThan(0);
   });
 
   test('the version picker lists what results/ holds', async ({page}) => {
@@ -189,7 +210,7 @@ test.describe('with results', () => {
       await checkFigures(page, run, record);
       await checkCharts(page, record);
       await expect(page.getByRole('link', {name: 'All versions'})).toHaveAttribute('href', '/benchmarks/');
-      await expect(page.getByLabel('Commands that make this run again')).not.toBeEmpty();
+      await expect(page.getByLabel('Commands that make this run again').first()).not.toBeEmpty();
       await page.locator('summary').first().click();
       await expect(page.locator('details[open] table').first()).toBeVisible();
       for (const [, path] of pageKinds()) {

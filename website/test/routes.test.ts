@@ -1,7 +1,8 @@
 // Do the right pages follow from the stored results, and do they stay what they are when results are added?
 import {expect, test} from 'vitest';
-import type {LoadedRun, Results} from '../plugins/benchmarks/load';
-import {pickerEntries, type Plan, type Place, routes, type VersionData} from '../plugins/benchmarks/routes';
+import type {LoadedRun} from '../plugins/benchmarks/load';
+import {pickerEntries, type Place, type Plan, routes, type ScenarioSources} from '../plugins/benchmarks/routes';
+import type {PageScenario} from '../src/lib/record';
 import {calibrations, loadedCalibration} from './calibrations';
 import {fixtureResults, fixtureRun} from './fixture';
 
@@ -10,7 +11,9 @@ const HOME = '/benchmarks/0.0.1/fixture-machine/';
 /** The fixture's run as another one. */
 function runAs(id: string, started: string, only?: string[]): LoadedRun {
   const loaded = fixtureRun();
-  const scenarios = loaded.scenarios.filter(({scenario}) => only?.includes(scenario.key) ?? true);
+  const scenarios = loaded.scenarios
+    .filter(({scenario}) => only?.includes(scenario.key) ?? true)
+    .map((record) => ({...record, run_id: id, cells: record.cells.map((cell) => ({...cell, run_id: id}))}));
   return {...loaded, scenarios, run: {...loaded.run, id, started_at: started}};
 }
 
@@ -23,10 +26,11 @@ function pages(plan: Plan): Map<string, string> {
   );
 }
 
-function place(plan: Plan, path: string): Place {
+/** Ids of the runs that the page of a scenario is made of. */
+function sources(plan: Plan, path: string): string[] {
   const route = plan.routes.find((candidate) => candidate.path === path);
-  const data = plan.data.get(route?.data.place ?? route?.data.version ?? '')?.() as Place | VersionData;
-  return 'place' in data ? data.place : data;
+  const {links} = plan.data.get(route?.data.sources ?? '')?.() as ScenarioSources;
+  return links.map(({id}) => id);
 }
 
 test('without results there are the front page and a list of nothing', () => {
@@ -63,22 +67,32 @@ test('every data set that a route names exists, and none is left over', () => {
   expect([...named].sort()).toEqual([...plan.data.keys()].sort());
 });
 
-test('of equally long runs the newest that has a scenario stands for it', () => {
-  const newer = runAs('20990101T000000Z-quick-beef', '2099-01-01T00:00:00Z', ['wire-single']);
-  const results: Results = {versions: [{version: '0.0.1', machines: [{key: 'fixture-machine', runs: [newer, fixtureRun()]}]}]};
-  const plan = routes(results);
-  expect(place(plan, `${HOME}wire-single/`)).toMatchObject({runId: newer.run.id, newest: true});
-  expect(place(plan, `${HOME}startup/`)).toMatchObject({runId: fixtureRun().run.id, newest: true});
-  expect(place(plan, HOME).runId).toBe(newer.run.id);
-});
-
-test('a longer run stands for its scenario also when a shorter one is newer', () => {
+test('the page of a scenario is of the run that was chosen, and names it', () => {
   const full = runAs('20980101T000000Z-full-beef', '2098-01-01T00:00:00Z', ['wire-single']);
   full.run.profile = 'full';
-  const newer = runAs('20990101T000000Z-quick-beef', '2099-01-01T00:00:00Z');
+  const newer = runAs('20990101T000000Z-quick-beef', '2099-01-01T00:00:00Z', ['wire-single', 'wire-mixed']);
   const plan = routes({versions: [{version: '0.0.1', machines: [{key: 'fixture-machine', runs: [newer, full, fixtureRun()]}]}]});
-  expect(place(plan, `${HOME}wire-single/`).runId).toBe(full.run.id);
-  expect(place(plan, `${HOME}startup/`).runId).toBe(newer.run.id);
+  expect(sources(plan, `${HOME}wire-single/`)).toEqual([full.run.id]);
+  expect(sources(plan, `${HOME}wire-mixed/`)).toEqual([newer.run.id]);
+  expect(sources(plan, `${HOME}startup/`)).toEqual([fixtureRun().run.id]);
+  expect(sources(plan, `${HOME}run/${newer.run.id}/wire-single/`)).toEqual([newer.run.id]);
+});
+
+test('a page merged from two runs names both, and offers the raw files of both', () => {
+  const full = runAs('20980101T000000Z-full-beef', '2098-01-01T00:00:00Z', ['wire-single']);
+  full.run.profile = 'full';
+  // As with `--mode native`.
+  full.scenarios.forEach((record) => (record.cells = record.cells.filter(({mode}) => mode === 'native')));
+  const plan = routes({versions: [{version: '0.0.1', machines: [{key: 'fixture-machine', runs: [full, fixtureRun()]}]}]});
+  const at = `${HOME}wire-single/`;
+  expect(sources(plan, at)).toEqual([full.run.id, fixtureRun().run.id]);
+  const data = plan.routes.find(({path}) => path === at)?.data;
+  const record = plan.data.get(data?.record ?? '')?.() as PageScenario;
+  expect(new Set(record.cells.map(({mode, run_id: id}) => `${mode === 'native' ? 'native' : 'container'} ${id}`))).toEqual(
+    new Set([`native ${full.run.id}`, `container ${fixtureRun().run.id}`]),
+  );
+  const {raw} = plan.data.get(data?.place ?? '')?.() as Place;
+  expect(raw.map(({name}) => name)).toEqual([full, fixtureRun()].flatMap(({run: {id}}) => [`${id}/run.json`, `${id}/wire-single.json`]));
 });
 
 test('pages of a version stay the same when another version is added', () => {

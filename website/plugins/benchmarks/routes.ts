@@ -3,9 +3,9 @@ import type {Profile, Run, RunState} from '../../src/generated/records';
 import type {PageScenario} from '../../src/lib/record';
 import {claimsData, compareData} from './beyond';
 import {breakable} from './breakable';
-import {byAge, chosenByScenario} from './chosen';
 import {gateData} from './gate';
 import type {LoadedRun, Results} from './load';
+import {byAge, type Merged, mergedScenarios} from './merge';
 import {frontPage, matrixPage, versionEntries, versionPage} from './overview/data';
 import {trends} from './trends';
 
@@ -37,9 +37,8 @@ export interface RawLink {
 export interface Place {
   version: string;
   machineKey: string;
-  runId: string;
-  /** True on the page that moves on with newer runs. */
-  newest: boolean;
+  /** Set on the pages of one run, which never change; absent where newer runs are merged in. */
+  runId?: string;
   /** Scenarios of the version on this machine, in catalogue order, for the way from page to page. */
   siblings: {key: string; title: string; href: string}[];
   hasComponents: boolean;
@@ -56,11 +55,25 @@ export interface RunLink {
   href: string;
 }
 
+/** A run that a page is made of. */
+export interface SourceLink extends RunLink {
+  /** Cells of the page that are of this run. */
+  cells: number;
+}
+
 export interface ScenarioCard {
   href: string;
   record: PageScenario;
-  /** The run it is from, where that is not the page's. */
-  otherRun?: Run;
+  /** The run that the page of the scenario is of, with the targets of all where it is merged from several. */
+  run: Run;
+  sources: SourceLink[];
+}
+
+/** Data of the page of a scenario, beside its record and its run. */
+export interface ScenarioSources {
+  links: SourceLink[];
+  /** In the order of the links. */
+  runs: Run[];
 }
 
 /** Data of a version's page (or of one run's). */
@@ -109,63 +122,49 @@ function planMachine(plan: Plan, version: string, machineKey: string, runs: Load
   const base = `/benchmarks/${version}/${machineKey}/`;
   const newest = runs.at(-1);
   if (!newest) return;
-  for (const loaded of runs) planRun(plan, `${base}run/${loaded.run.id}/`, loaded);
+  for (const loaded of runs) planRun(plan, base, loaded);
 
-  const chosen = chosenByScenario(runs);
+  const merged = mergedScenarios(runs);
   const withComponents = runs.findLast((loaded) => loaded.run.components.length > 0);
-  const siblings = [...chosen].map(([key, loaded]) => ({key, title: recordOf(loaded, key).scenario.title, href: `${base}${key}/`}));
-  const place = (loaded: LoadedRun, only?: string): Place => ({
+  const siblings = [...merged].map(([key, {record}]) => ({key, title: record.scenario.title, href: `${base}${key}/`}));
+  const place = (of: LoadedRun[], only?: string): Place => ({
     version,
     machineKey,
-    runId: loaded.run.id,
-    newest: true,
     siblings,
     hasComponents: withComponents !== undefined,
-    raw: rawLinks(loaded, only),
+    // Files of several runs have the same names.
+    raw: of.flatMap((loaded) => rawLinks(loaded, only).map((link) => (of.length > 1 ? {...link, name: `${loaded.run.id}/${link.name}`} : link))),
   });
 
   const links = runs.map((loaded) => runLink(base, loaded)).reverse();
   const data = (): VersionData => ({
-    place: place(newest),
+    place: place([newest]),
     run: newest.run,
-    scenarios: [...chosen].map(([key, loaded]) => card(loaded, key, `${base}${key}/`, newest)),
+    scenarios: [...merged].map(([key, one]) => card(one, base, key)),
     runs: links,
   });
   put(plan, base, 'version', {version: [`version/${version}/${machineKey}`, data]});
-  for (const [key, loaded] of chosen) {
-    putScenario(plan, `${base}${key}/`, loaded, key, () => place(loaded, key), `place/${version}/${machineKey}/${key}`);
+  for (const [key, one] of merged) {
+    putScenario(plan, base, key, one, `${version}/${machineKey}`, () => place(one.sources.map(({loaded}) => loaded), key));
   }
   if (withComponents) {
     put(plan, `${base}components/`, 'components', {
-      run: runData(withComponents),
-      place: [`place/${version}/${machineKey}/components`, () => place(withComponents, 'run')],
+      run: [`run/${version}/${machineKey}/${withComponents.run.id}`, () => withComponents.run],
+      place: [`place/${version}/${machineKey}/components`, () => place([withComponents], 'run')],
     });
   }
 }
 
 // The pages of one run: they depend on nothing that can be added later.
-function planRun(plan: Plan, base: string, loaded: LoadedRun): void {
+function planRun(plan: Plan, home: string, loaded: LoadedRun): void {
   const {version, machineKey, run} = loaded;
+  const base = `${home}run/${run.id}/`;
   const siblings = loaded.scenarios.map(({scenario}) => ({key: scenario.key, title: scenario.title, href: `${base}${scenario.key}/`}));
-  const place = (only?: string): Place => ({
-    version,
-    machineKey,
-    runId: run.id,
-    newest: false,
-    siblings,
-    hasComponents: false,
-    raw: rawLinks(loaded, only),
-  });
-  const data = (): VersionData => ({
-    place: place(),
-    run,
-    scenarios: loaded.scenarios.map(({scenario}) => card(loaded, scenario.key, `${base}${scenario.key}/`, loaded)),
-    runs: [],
-  });
+  const place = (only?: string): Place => ({version, machineKey, runId: run.id, siblings, hasComponents: false, raw: rawLinks(loaded, only)});
+  const alone = mergedScenarios([loaded]);
+  const data = (): VersionData => ({place: place(), run, scenarios: [...alone].map(([key, one]) => ({...card(one, home, key), href: `${base}${key}/`})), runs: []});
   put(plan, base, 'version', {version: [`run-page/${version}/${machineKey}/${run.id}`, data]});
-  for (const {scenario} of loaded.scenarios) {
-    putScenario(plan, `${base}${scenario.key}/`, loaded, scenario.key, () => place(scenario.key), `place/${version}/${machineKey}/${run.id}/${scenario.key}`);
-  }
+  for (const [key, one] of alone) putScenario(plan, base, key, one, `${version}/${machineKey}/${run.id}`, () => place(key), home);
 }
 
 type DataSet = [name: string, value: () => unknown];
@@ -179,29 +178,32 @@ function put(plan: Plan, path: string, page: PageName, sets: Record<string, Data
   plan.routes.push({path, page, data});
 }
 
-function putScenario(plan: Plan, path: string, loaded: LoadedRun, key: string, place: () => Place, placeName: string): void {
-  put(plan, path, 'scenario', {
-    record: [`scenario/${loaded.version}/${loaded.machineKey}/${loaded.run.id}/${key}`, () => recordOf(loaded, key)],
-    run: runData(loaded),
-    place: [placeName, place],
+/** The page of a scenario below `base`; `home` is the page of the version, below which are those of its runs. */
+function putScenario(plan: Plan, base: string, key: string, {record, run, sources}: Merged<LoadedRun>, name: string, place: () => Place, home = base): void {
+  put(plan, `${base}${key}/`, 'scenario', {
+    record: [`scenario/${name}/${key}`, () => record],
+    run: [`run/${name}/${key}`, () => withoutComponents(run)],
+    sources: [`sources/${name}/${key}`, (): ScenarioSources => ({links: sourceLinks(home, key, sources), runs: sources.map(({loaded}) => withoutComponents(loaded.run))})],
+    place: [`place/${name}/${key}`, place],
   });
 }
 
-function runData(loaded: LoadedRun): DataSet {
-  return [`run/${loaded.version}/${loaded.machineKey}/${loaded.run.id}`, () => loaded.run];
+/** Components have a page of their own. */
+function withoutComponents(run: Run): Run {
+  return {...run, components: []};
 }
 
-function card(loaded: LoadedRun, key: string, href: string, page: LoadedRun): ScenarioCard {
+function card({record, run, sources}: Merged<LoadedRun>, base: string, key: string): ScenarioCard {
   // A card needs the figures, not the trials behind them.
-  const record = recordOf(loaded, key);
   const cells = record.cells.map((cell) => ({...cell, trials: [], distributions: []}));
-  return {href, record: {...record, cells, processes: []}, ...(loaded === page ? {} : {otherRun: loaded.run})};
+  return {href: `${base}${key}/`, record: {...record, cells, processes: []}, run: withoutComponents(run), sources: sourceLinks(base, key, sources)};
 }
 
-function recordOf(loaded: LoadedRun, key: string): PageScenario {
-  const record = loaded.scenarios.find((candidate) => candidate.scenario.key === key);
-  if (!record) throw new Error(`run ${loaded.run.id} holds no scenario ${key}`);
-  return record;
+function sourceLinks(home: string, key: string, sources: Merged<LoadedRun>['sources']): SourceLink[] {
+  return sources.map(({loaded, cells}) => {
+    const link = runLink(home, loaded);
+    return {...link, href: `${link.href}${key}/`, cells};
+  });
 }
 
 function runLink(base: string, {run}: LoadedRun): RunLink {

@@ -6,10 +6,10 @@ import {lineLabel, lookOf} from '../../src/lib/figures';
 import {knees} from '../../src/lib/derived';
 import {partsOf, withCells} from '../../src/lib/parts';
 import {measurement, type PageCell, points, trialValues} from '../../src/lib/record';
-import type {Blessing, Profile, Spread} from '../../src/generated/records';
+import type {Blessing, Profile, Run, Spread} from '../../src/generated/records';
 import {concerns, drawn, type DrawnBlessing} from './blessings';
-import {chosenByScenario} from './chosen';
 import type {LoadedRun, Results} from './load';
+import {type Merged, mergedScenarios} from './merge';
 
 export interface TrendValue {
   version: string;
@@ -54,7 +54,7 @@ export function trends({versions, blessings = []}: Results): Trend[] {
   const seen: Seen = {days: new Map(), blessings: new Map(), all: blessings};
   for (const {version, machines} of [...versions].reverse()) {
     for (const {key: machine, runs} of machines) {
-      for (const [key, loaded] of chosenByScenario(runs)) add(found, seen, loaded, version, machine, key);
+      for (const [key, merged] of mergedScenarios(runs)) add(found, seen, merged, version, machine, key);
     }
   }
   for (const machine of [...found.values()].flatMap(({machines}) => machines)) {
@@ -73,10 +73,8 @@ interface Seen {
 }
 
 // Versions come newest first, so that titles are the newest; values and versions are put in front.
-function add(found: Map<string, Trend>, seen: Seen, loaded: LoadedRun, version: string, machineKey: string, key: string): void {
-  const record = loaded.scenarios.find(({scenario}) => scenario.key === key);
-  if (!record) return;
-  const {run} = loaded;
+function add(found: Map<string, Trend>, seen: Seen, {record, run, sources}: Merged<LoadedRun>, version: string, machineKey: string, key: string): void {
+  const runOf = new Map(sources.map(({loaded}) => [loaded.run.id, loaded.run]));
   const trend = found.get(key) ?? {key, title: record.scenario.title, machines: []};
   found.set(key, trend);
   let machine = trend.machines.find((candidate) => candidate.key === machineKey);
@@ -94,17 +92,18 @@ function add(found: Map<string, Trend>, seen: Seen, loaded: LoadedRun, version: 
       if (!figure) machine.figures.push((figure = {label: cell.label, metric, unit: value.unit, series: [], blessings: []}));
       const concerned = seen.all.filter((blessing) => concerns(blessing, cell, metric));
       seen.blessings.set(figure, new Set([...(seen.blessings.get(figure) ?? []), ...concerned]));
-      const label = nameOf(cell, loaded);
+      const label = nameOf(cell, run);
       let series = figure.series.find((candidate) => candidate.label === label && candidate.revision === record.scenario.revision);
       if (!series) figure.series.push((series = {label, look: lookOf(cell, run), revision: record.scenario.revision, values: []}));
       const {median, low, high, spread, n} = value;
-      const href = `/benchmarks/${version}/${machineKey}/run/${run.id}/${key}/`;
-      series.values.unshift({version, median, low, high, spread, n, trials: trialValues(cell, metric), profile: record.profile, href});
+      const {profile} = runOf.get(cell.run_id) ?? run;
+      const href = `/benchmarks/${version}/${machineKey}/run/${cell.run_id}/${key}/`;
+      series.values.unshift({version, median, low, high, spread, n, trials: trialValues(cell, metric), profile, href});
     }
   }
 }
 
 // A server keeps its series when its version changes: `PlumbKV 0.2.0` is `PlumbKV`.
-function nameOf(cell: PageCell, {run}: LoadedRun): string {
+function nameOf(cell: PageCell, run: Run): string {
   return lineLabel(cell, run).replace(/ v?\d[\w.+-]*$/, '');
 }

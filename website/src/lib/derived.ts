@@ -125,6 +125,7 @@ export function checkedPairs(record: PageScenario): CheckedPair[] {
     if (program === undefined) return [];
     const ours = record.cells.find(
       (cell) =>
+        cell.run_id === theirs.run_id &&
         cell.axes.client_program === undefined &&
         cell.target === theirs.target &&
         cell.mode === theirs.mode &&

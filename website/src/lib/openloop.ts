@@ -38,6 +38,7 @@ export function rateGroups(record: PageScenario, run: Run): RateGroup[] {
       const like = (operation: string) =>
         sought.find(
           (candidate) =>
+            candidate.run_id === cell.run_id &&
             candidate.axes.operation === operation &&
             candidate.target === cell.target &&
             candidate.mode === cell.mode &&

@@ -13,8 +13,9 @@ export interface PairedRatio {
 /** Least coverage of an interval of the median. */
 const COVERAGE = 0.95;
 
-/** Ratio of one metric of two cells over the trials that both have; nothing where there is none. */
+/** Ratio of one metric of two cells over the trials that both have; nothing where there is none, or where they are of two runs. */
 export function pairedRatio(above: PageCell, below: PageCell, metric: string): PairedRatio | undefined {
+  if (above.run_id !== below.run_id) return undefined;
   const logs = above.trials
     .flatMap((trial) => {
       const [a, b] = [valueOf(trial, metric), valueOf(below.trials.find(({index}) => index === trial.index), metric)];

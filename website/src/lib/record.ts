@@ -18,7 +18,11 @@ import type {
 export type PageTrial = Pick<Trial, 'index' | 'status' | 'reason' | 'elapsed_s' | 'counts' | 'values' | 'facts' | 'open_loop'> & {
   windows?: Window[];
 };
-export type PageCell = Omit<Cell, 'trials' | 'merged_histograms'> & {trials: PageTrial[]};
+export type PageCell = Omit<Cell, 'trials' | 'merged_histograms'> & {
+  trials: PageTrial[];
+  /** The run that measured it: a page may be merged from several. Cells of different runs are never compared. */
+  run_id: string;
+};
 
 /** One process per target and mode, as the kernel told of it. */
 export interface PageProcess {
@@ -42,6 +46,7 @@ export function pageScenario(record: ScenarioRecord): PageScenario {
   }
   const cells = record.cells.map(({merged_histograms: _merged, ...cell}) => ({
     ...cell,
+    run_id: record.run_id,
     trials: cell.trials.map(({index, status, reason, elapsed_s, counts, values, facts, open_loop, windows}) => ({
       index,
       status,

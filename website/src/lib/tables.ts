@@ -26,6 +26,8 @@ export interface Row {
   failure?: string;
   /** Set where the load generator was at its ceiling. */
   atCeiling: boolean;
+  /** Of another run than the first of those that the page is merged from. */
+  isOfOther?: true;
 }
 
 export interface Table {
@@ -93,7 +95,7 @@ function build({record, cells, run, metrics, labels, counts = [], skipsFailures 
   const scales = columnScales(shown, metrics);
   const groups = points({...record, cells: shown}, run).map((point) => ({
     label: labels.short(point.label),
-    rows: point.cells.flatMap((cell) => rows(cell, run, metrics, scales, counts)).filter(({figures, failure}) => failure !== undefined || figures.some(Boolean)),
+    rows: point.cells.flatMap((cell) => rows(cell, run, metrics, scales, counts, record.run_id)).filter(({figures, failure}) => failure !== undefined || figures.some(Boolean)),
   }));
   const all = shown.flatMap((cell) => cell.measurements);
   return {
@@ -127,12 +129,13 @@ const COUNTS: Counted[] = [
   {head: 'Errors', of: (cell) => count(sum(cell, (trial) => trial.counts.errors))},
 ];
 
-function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], counts: Counted[]): Row[] {
+function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], counts: Counted[], mainRun: string): Row[] {
   const look = lookOf(cell, run);
   const label = rowLabel(cell, run);
   const atCeiling = cell.status === 'ok' && !keepsNothing(run, cell.target) && generatorAtCeiling(cell);
+  const other = cell.run_id === mainRun ? {} : {isOfOther: true as const};
   if (cell.status !== 'ok') {
-    return [{label, look, figures: [], failure: cell.reason ? `${cell.status}: ${cell.reason}` : cell.status, atCeiling}];
+    return [{label, look, figures: [], failure: cell.reason ? `${cell.status}: ${cell.reason}` : cell.status, atCeiling, ...other}];
   }
   const figuresOf = (operation?: string) =>
     metrics.map(({key}, index) => {
@@ -141,11 +144,11 @@ function rows(cell: PageCell, run: Run, metrics: Metric[], scales: Scale[], coun
     });
   if (counts.length > 0) {
     const counted = counts.map(({of}): Figure => ({value: of(cell), low: '', high: ''}));
-    return [{label, look, figures: [...counted, ...figuresOf()], atCeiling}];
+    return [{label, look, figures: [...counted, ...figuresOf()], atCeiling, ...other}];
   }
   const operations = [...new Set(cell.measurements.flatMap((m: Measurement) => (m.operation ? [m.operation] : [])))];
   return [
-    {label, look, figures: figuresOf(), atCeiling},
+    {label, look, figures: figuresOf(), atCeiling, ...other},
     ...operations.map((operation) => ({label: `… its ${plural(operation)}`, look, figures: figuresOf(operation), atCeiling: false})),
   ];
 }

@@ -74,7 +74,7 @@ function ratioIndex(record: PageScenario): FindRatio {
 function judged(record: PageScenario, point: Point, subject: TargetRecord, rival: TargetRecord, find: FindRatio): {lead: Lead; verdict: Verdict}[] {
   const native = ({key}: TargetRecord) => point.cells.find((cell) => cell.target === key && cell.mode === 'native' && cell.status === 'ok');
   const [ours, theirs] = [native(subject), native(rival)];
-  if (!ours || !theirs) return [];
+  if (!ours || !theirs || ours.run_id !== theirs.run_id) return [];
   const busy = generatorAtCeiling(ours) || generatorAtCeiling(theirs);
   return leadsOf(record, ours).flatMap((lead) => {
     if (busy && isOfGenerator(lead)) {

@@ -1,7 +1,7 @@
-// The page of one scenario of one run: finding, table, charts, then everything needed to doubt it.
+// The page of one scenario: finding, table, charts, then everything needed to doubt it.
 import Link from '@docusaurus/Link';
 import type {ReactNode} from 'react';
-import type {Place} from '../../plugins/benchmarks/routes';
+import type {Place, ScenarioSources} from '../../plugins/benchmarks/routes';
 import Environment from '../components/Environment';
 import EnvironmentShort from '../components/Environment/Short';
 import Findings from '../components/Findings';
@@ -10,6 +10,7 @@ import Page, {Prose} from '../components/Page';
 import RawData from '../components/RawData';
 import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
+import Sources from '../components/Sources';
 import type {Run} from '../generated/records';
 import {badge, findings, isWire, labelsOf, trialsPerCell} from '../lib/finding';
 import {diskSentence, isDurable, withoutStock} from '../lib/durable';
@@ -17,6 +18,7 @@ import {rateGroups} from '../lib/openloop';
 import {partsOf, withCells} from '../lib/parts';
 import {isAtOneRate} from '../lib/ratetable';
 import {type PageScenario, roleOf} from '../lib/record';
+import {environmentGroups, plainKey} from '../lib/sources';
 import {comparisons} from '../lib/verdict';
 import CapCharts from './scenario/CapCharts';
 import CheckedWith from './scenario/CheckedWith';
@@ -34,6 +36,8 @@ import WireCharts, {type ChartProps} from './scenario/WireCharts';
 interface Props {
   record: PageScenario;
   run: Run;
+  /** The runs that the record is made of. */
+  sources: ScenarioSources;
   place: Place;
 }
 
@@ -68,10 +72,9 @@ function floors(record: PageScenario, run: Run): string {
   ].join('');
 }
 
-export default function Scenario({record, run, place}: Props): ReactNode {
+export default function Scenario({record, run, sources, place}: Props): ReactNode {
   const {scenario} = record;
   const home = `/benchmarks/${place.version}/${place.machineKey}/`;
-  const permalink = `${home}run/${place.runId}/${scenario.key}/`;
   const durable = isDurable(record);
   const Charts = durable ? DurableCharts : (CHARTS[scenario.kind] ?? WireCharts);
   const {closed, open, absent} = partsOf(record, run);
@@ -80,16 +83,17 @@ export default function Scenario({record, run, place}: Props): ReactNode {
   return (
     <Page
       title={scenario.title}
-      description={`${scenario.title}: PlumbKV ${place.version} measured on ${place.machineKey}, run ${place.runId}.`}
+      description={`${scenario.title}: PlumbKV ${place.version} measured on ${place.machineKey}, ${sources.links.length === 1 ? 'run' : 'runs'} ${sources.links.map(({id}) => id).join(', ')}.`}
       crumbs={[
         {label: 'Benchmarks', href: '/benchmarks/'},
         {label: `${place.version} on ${place.machineKey}`, href: home},
-        ...(place.newest ? [] : [{label: `run ${place.runId}`, href: `${home}run/${place.runId}/`}]),
+        ...(place.runId === undefined ? [] : [{label: `run ${place.runId}`, href: `${home}run/${place.runId}/`}]),
         {label: scenario.key},
       ]}
       place={place}
       badge={badge(record.profile, trialsPerCell(record))}
     >
+      {place.runId === undefined ? <Sources links={sources.links} /> : null}
       <Findings findings={findings(record, run)} />
       <EnvironmentShort run={run} record={record} />
 
@@ -131,25 +135,30 @@ export default function Scenario({record, run, place}: Props): ReactNode {
       </details>
 
       <h2 id="environment">Environment</h2>
-      <Environment run={run} record={record} />
+      {environmentGroups(record, sources.runs).map(({run: measured, others, record: own}) => (
+        <div key={measured.id}>
+          {others.length > 0 ? <p>The same for {others.map(({id}) => `run ${id}`).join(' and ')}.</p> : null}
+          <Environment run={measured} record={own} />
+        </div>
+      ))}
 
       <h2 id="reproduce">Make these figures again</h2>
-      <Reproduce run={run} taking={new Set(record.cells.map(({target}) => target))} />
+      {sources.runs.map((measured) => (
+        <Reproduce
+          key={measured.id}
+          run={measured}
+          taking={new Set(record.cells.flatMap((cell) => (cell.run_id === measured.id ? [plainKey(cell.target)] : [])))}
+        />
+      ))}
 
       <Notes run={run} />
 
       <h2 id="raw">Raw data</h2>
       <p>
-        Whole histograms and every trial, as written by {run.tool.name} {run.tool.version}
-        {place.newest ? (
-          <>
-            . This page moves on with newer runs; <Link to={permalink}>the page of this run</Link> stays
-          </>
-        ) : null}
-        .
+        Whole histograms and every trial, as written by {run.tool.name} {run.tool.version}.
       </p>
       <RawData files={place.raw} />
-      <Histograms files={place.raw.filter(({name}) => name === `${scenario.key}.json`).map(({name, sitePath, bytes}) => ({name, sitePath, bytes}))} />
+      <Histograms files={place.raw.filter(({sitePath}) => sitePath.endsWith(`/${scenario.key}.json`)).map(({name, sitePath, bytes}) => ({name, sitePath, bytes}))} />
       <p>
         <Link to={`/benchmarks/trends/${scenario.key}/`}>From version to version</Link>, <Link to="/benchmarks/compare/">two runs side by side</Link>,{' '}
         <Link to="/benchmarks/claims/">what is claimed</Link>.

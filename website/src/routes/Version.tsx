@@ -9,6 +9,7 @@ import RawData from '../components/RawData';
 import Notes from '../components/Notes';
 import Reproduce from '../components/Reproduce';
 import ScrollTable from '../components/ScrollTable';
+import Sources from '../components/Sources';
 import {diskSentence, isDurable} from '../lib/durable';
 import {badge, remarks, trialsPerCell} from '../lib/finding';
 import {regime} from '../lib/regime';
@@ -25,11 +26,11 @@ export default function Version({version}: {version: VersionData}): ReactNode {
   const trials = Math.max(0, ...scenarios.map(({record}) => trialsPerCell(record)));
   return (
     <Page
-      title={place.newest ? `${place.version === 'local' ? 'Local runs' : `PlumbKV ${place.version}`} on ${machine}` : `Run ${place.runId}`}
+      title={place.runId === undefined ? `${place.version === 'local' ? 'Local runs' : `PlumbKV ${place.version}`} on ${machine}` : `Run ${place.runId}`}
       description={`Every scenario of PlumbKV ${place.version} measured on ${machine}.`}
       crumbs={[
         {label: 'Benchmarks', href: '/benchmarks/'},
-        ...(place.newest
+        ...(place.runId === undefined
           ? [{label: `${place.version} on ${place.machineKey}`}]
           : [{label: `${place.version} on ${place.machineKey}`, href: home}, {label: `run ${place.runId}`}]),
       ]}
@@ -39,8 +40,8 @@ export default function Version({version}: {version: VersionData}): ReactNode {
       {first ? <p className="lead regime">{regime(run, first.record)}</p> : null}
 
       {[
-        ...others.map((card) => <Card key={card.record.scenario.key} card={card} pageRun={run} />),
-        ...(durable.length > 0 ? [<Durable key="durable-store" cards={durable} pageRun={run} />] : []),
+        ...others.map((card) => <Card key={card.record.scenario.key} card={card} isOfRun={place.runId !== undefined} />),
+        ...(durable.length > 0 ? [<Durable key="durable-store" cards={durable} isOfRun={place.runId !== undefined} />] : []),
       ]}
 
       {place.hasComponents || run.components.length > 0 ? (
@@ -56,6 +57,7 @@ export default function Version({version}: {version: VersionData}): ReactNode {
       ) : null}
 
       <h2 id="environment">Environment</h2>
+      {place.runId === undefined ? <p>Of the newest run, {run.id}; the page of each scenario has the environment of its own runs.</p> : null}
       <Environment run={run} />
 
       <h2 id="reproduce">Make these figures again</h2>
@@ -103,8 +105,8 @@ export default function Version({version}: {version: VersionData}): ReactNode {
 }
 
 /** Engines inside a driver program: a group of their own, since a call and a request are different things. */
-function Durable({cards, pageRun}: {cards: ScenarioCard[]; pageRun: VersionData['run']}): ReactNode {
-  const disk = diskSentence((cards[0]?.otherRun ?? pageRun).environment);
+function Durable({cards, isOfRun}: {cards: ScenarioCard[]; isOfRun: boolean}): ReactNode {
+  const disk = cards[0] && diskSentence(cards[0].run.environment);
   return (
     <section>
       <h2 id="durable-store">Durable store</h2>
@@ -112,26 +114,24 @@ function Durable({cards, pageRun}: {cards: ScenarioCard[]; pageRun: VersionData[
         {`Engines inside a driver program, without a server: ours beside those that people would pick instead.${disk ? ` The disk when the run began: ${disk}.` : ''}`}
       </p>
       {cards.map((card) => (
-        <Card key={card.record.scenario.key} card={card} pageRun={pageRun} within />
+        <Card key={card.record.scenario.key} card={card} isOfRun={isOfRun} within />
       ))}
     </section>
   );
 }
 
 /** `within` a group that has a heading of its own. */
-function Card({card, pageRun, within = false}: {card: ScenarioCard; pageRun: VersionData['run']; within?: boolean}): ReactNode {
+function Card({card, isOfRun, within = false}: {card: ScenarioCard; isOfRun: boolean; within?: boolean}): ReactNode {
   const Heading = within ? 'h3' : 'h2';
-  const {record, href, otherRun} = card;
-  const run = otherRun ?? pageRun;
-  const said = remarks(record, run);
+  const {record, run, href, sources} = card;
   return (
     <section>
       <Heading id={record.scenario.key}>
         <Link to={href}>{record.scenario.title}</Link>
       </Heading>
       <Summary record={record} run={run} />
-      <Findings findings={said} />
-      {otherRun ? <p className="fine">From run {otherRun.id}: newer runs left this scenario out.</p> : null}
+      <Findings findings={remarks(record, run)} />
+      {isOfRun ? null : <Sources links={sources} />}
     </section>
   );
 }

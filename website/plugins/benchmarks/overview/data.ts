@@ -1,7 +1,7 @@
 // Data of `/benchmarks/`, of `/benchmarks/<version>/` and of the landing page: matrices and ways to every page. Pure.
 import {decided, type MatrixRow, type MatrixTable, type Tally, tally} from '../../../src/lib/matrix';
-import {byAge, chosenByScenario} from '../chosen';
 import type {Results} from '../load';
+import {byAge, mergedScenarios} from '../merge';
 import {matrix, type Source} from './matrix';
 
 /** A link to a page of results. */
@@ -74,9 +74,7 @@ export function versionPage(results: Results, version: string): VersionPageData 
     version,
     machines: machines.map((machine) => {
       const entry = machineEntry(version, machine);
-      const scenarios = [...chosenByScenario(machine.runs)].flatMap(([key, {scenarios: records}]) =>
-        records.filter(({scenario}) => scenario.key === key).map(({scenario}) => ({key, title: scenario.title, href: `${entry.href}${key}/`})),
-      );
+      const scenarios = [...mergedScenarios(machine.runs)].map(([key, {record}]) => ({key, title: record.scenario.title, href: `${entry.href}${key}/`}));
       return {...entry, tables: matrix(machine.runs), scenarios};
     }),
   };

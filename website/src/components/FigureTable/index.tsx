@@ -20,6 +20,7 @@ export default function FigureTable({table, caption, first, note = ''}: Props): 
   const {columns, groups} = table;
   const grouped = columns.some((column) => column.group);
   const atCeiling = groups.some((group) => group.rows.some((row) => row.atCeiling));
+  const isMerged = groups.some((group) => group.rows.some((row) => row.isOfOther));
   return (
     <>
       <ScrollTable label={caption} isWide={columns.length <= MOST_COLUMNS}>
@@ -53,10 +54,11 @@ export default function FigureTable({table, caption, first, note = ''}: Props): 
           ))}
         </table>
       </ScrollTable>
-      {note || atCeiling ? (
+      {note || atCeiling || isMerged ? (
         <p className="fine">
           {note}
           {atCeiling ? ' * The load generator was at its limit (more than 95 % busy): the throughput is the generator’s; compare server CPU per operation.' : ''}
+          {isMerged ? ' † Of another run than the rows without this mark; ratios are formed within a run.' : ''}
         </p>
       ) : null}
     </>
@@ -91,6 +93,7 @@ function FigureRow({row, columns}: {row: Row; columns: Column[]}): ReactNode {
     <tr className={`${styles.row} row-${row.look}`}>
       <th scope="row">
         {row.label}
+        {row.isOfOther ? ' †' : ''}
       </th>
       {row.failure ? (
         <td className={styles.failure} colSpan={columns.length}>
