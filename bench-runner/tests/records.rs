@@ -99,6 +99,60 @@ fn publishing_copies_a_local_run_and_leaves_what_is_published_as_it_was() {
     assert_eq!(files(&results.join("local")), local);
 }
 
+/// Gives the stored local runs engine sources, by their ids.
+fn give_engine(root: &Path, trees: &[(&str, &str)]) {
+    let results = root.join("results");
+    let local = results.join("local");
+    let listed = read_index(&local.join("index.json")).unwrap().versions[0].machines[0].runs.clone();
+    let runs: Vec<_> = listed.iter().map(|run| read_indexed_run(&local, run).unwrap()).collect();
+    std::fs::remove_dir_all(&local).unwrap();
+    for (mut run, scenarios) in runs {
+        run.source.engine_tree =
+            trees.iter().find(|(id, _)| *id == run.id).map(|(_, tree)| (*tree).to_owned());
+        write_run(&results, run, scenarios).unwrap();
+    }
+}
+
+#[test]
+fn runs_of_different_engines_are_not_published_under_one_version() {
+    let root = checkout(&["r1", "r2", "r3"]);
+    give_engine(root.path(), &[("r1", "aaaa"), ("r2", "bbbb"), ("r3", "aaaa")]);
+    ok(root.path(), &["publish", "r1", "--version", "0.0.1"]);
+    let said = refused(root.path(), &["publish", "r2", "--version", "0.0.1"]);
+    assert!(said.contains("aaaa") && said.contains("bbbb") && said.contains("raise the version"), "{said}");
+    ok(root.path(), &["publish", "r3", "--version", "0.0.1"]);
+}
+
+#[test]
+fn a_version_without_a_run_and_one_with_a_part_of_its_cells_are_not_complete() {
+    let results = checkout(&["r1"]);
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let copy = results.path().join("results");
+    for file in ["claims.json", "versions.toml"] {
+        std::fs::copy(repository.join("results").join(file), copy.join(file)).unwrap();
+    }
+    let complete = |version: &str| {
+        let into = copy.to_str().unwrap();
+        runner(&repository, &["complete", "--version", version, "--results", into, "--format", "json"])
+    };
+    let none = complete("0.0.1");
+    let said = String::from_utf8(none.stderr).unwrap();
+    assert!(none.status.code() == Some(1) && said.contains("holds no run of version 0.0.1"), "{said}");
+    ok(results.path(), &["publish", "r1", "--version", "0.0.1"]);
+    let part = complete("0.0.1");
+    let said: serde_json::Value = serde_json::from_slice(&part.stdout).unwrap();
+    assert_eq!((part.status.code(), &said["complete"]), (Some(1), &serde_json::json!(false)));
+    let lacking = |scenario: &str| {
+        let cells = said["cells"].as_array().unwrap();
+        cells.iter().filter(|one| one["scenario"] == scenario).count()
+    };
+    // Its own cells of quick are there, others are not.
+    assert!(lacking("scan") > 10 && said["machine"] == "fixture-machine", "{said:#}");
+    // A patch version owes nothing at release unless versions.toml says so, so no claim either.
+    assert_eq!(said["claims"], serde_json::json!([]));
+    assert!(said["cells"].as_array().unwrap().iter().all(|one| one["profile"] == "quick"));
+}
+
 #[test]
 fn publishing_leaves_the_files_of_an_older_version_of_the_record_as_they_are() {
     let root = checkout(&["r1"]);
