@@ -17,7 +17,11 @@ pub(super) struct Args {
 
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
-    let scenarios = catalogue::scenarios(&global.root)?;
+    // The types alone, where no scenarios are.
+    let scenarios = match global.root.join(catalogue::SCENARIOS).is_dir() {
+        true => catalogue::scenarios(&global.root)?,
+        false => Vec::new(),
+    };
     let stale = contracts::stale(&global.root, &scenarios).context("generating the contracts")?;
     if !args.check {
         for contract in contracts::generate(&scenarios)?.iter().filter(|one| stale.contains(&one.path)) {
