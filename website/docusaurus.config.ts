@@ -51,7 +51,8 @@ const config: Config = {
       title: 'PlumbKV',
       logo: {alt: '', src: 'img/logo.svg', width: 20, height: 32},
       items: [
-        {to: '/benchmarks/', label: 'Benchmarks', position: 'left'},
+        // One item is active at a time: the claims and the method have their own.
+        {to: '/benchmarks/', label: 'Benchmarks', position: 'left', activeBaseRegex: '/benchmarks/(?!claims/|method/)'},
         {to: '/benchmarks/claims/', label: 'Claims', position: 'left'},
         {to: '/benchmarks/method/', label: 'Method', position: 'left'},
         {to: '/docs/getting-started/', label: 'Getting started', position: 'left'},

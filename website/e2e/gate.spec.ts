@@ -64,7 +64,7 @@ test('every calibrated machine is shown, and its file is offered', async ({page,
 
 test('a reader finds the page from the list of benchmarks, and its rule from there', async ({page}) => {
   await page.goto(`${url}/benchmarks/`);
-  await page.getByRole('main').getByRole('link', {name: 'how often the gate errs'}).click();
+  await page.getByRole('main').getByRole('link', {name: 'false alarms of the gate'}).click();
   await expect(page).toHaveURL(url + PATH);
   await page.getByRole('main').getByRole('link', {name: 'By which rule it judges'}).click();
   await expect(page).toHaveURL(`${url}/benchmarks/method/statistics/`);

@@ -8,7 +8,7 @@ import type {Run, ScenarioRecord} from '../src/generated/records';
 import {type PageScenario, pageScenario} from '../src/lib/record';
 import {BUILD_DIR} from './serve';
 
-export interface BuiltVersion extends PickerEntry {
+export interface BuiltVersion extends Omit<PickerEntry, 'scenarios'> {
   /** The newest. */
   run: Run;
   /** What the version's own pages show. */

@@ -4,7 +4,7 @@ import {type Browser, expect, type Page, test} from '@playwright/test';
 import type {Run, ScenarioRecord} from '../src/generated/records';
 import {partsOf} from '../src/lib/parts';
 import type {PageScenario} from '../src/lib/record';
-import {builtVersions, type BuiltVersion, pickerEntries} from './results';
+import {builtVersions, type BuiltVersion} from './results';
 import {serveBuild} from './serve';
 
 let url = '';
@@ -195,12 +195,6 @@ test.describe('with results', () => {
     const marked = main.locator('tbody tr').filter({hasText: '†'});
     const others = record.cells.filter(({run_id: id, status}) => id !== record.run_id && status === 'ok');
     if (others.length > 0) expect(await marked.count()).toBeGreaterThan(0);
-  });
-
-  test('the version picker lists what results/ holds', async ({page}) => {
-    await page.goto(url + target().href);
-    const options = page.getByLabel('Version').locator('option');
-    await expect(options).toHaveCount(pickerEntries().length);
   });
 
   test('without scripts every page is whole', async ({browser}) => {

@@ -1,5 +1,5 @@
-// How much do the site and its build take? Bounds on the scripts that each page waits for and on the memory of the build
-// that `npm run build` has just made; and records are in no script at all.
+// How much do the site and its build take? Bounds on the scripts that each page waits for, on the HTML of a large page, and
+// on the memory of the build that `npm run build` has just made; and records are in no script at all.
 import {existsSync, readdirSync, readFileSync, statSync} from 'node:fs';
 import path from 'node:path';
 import {expect, test} from '@playwright/test';
@@ -13,6 +13,8 @@ const GB = 1e9;
 const MAIN_MOST = 500 * KB;
 /** Any other script: a kind of page, an island, a guide. */
 const CHUNK_MOST = 150 * KB;
+/** The page of a scenario with many cells. */
+const READ_RANDOM_MOST = 350 * KB;
 const PEAK_RSS_MOST = 2 * GB;
 
 const SCRIPTS = path.join(BUILD_DIR, 'assets', 'js');
@@ -36,6 +38,12 @@ test('no script holds a record: neither its figures nor its id', () => {
     expect(text.includes('hdr_v2_deflate_base64:"'), name).toBe(false);
     expect(ids.filter((id) => text.includes(id)), name).toEqual([]);
   }
+});
+
+test('the HTML of random reads is at most 350 KB, of every version', () => {
+  const pages = builtVersions().flatMap(({href, merged}) => (merged.has('read-random') ? [path.join(BUILD_DIR, href, 'read-random', 'index.html')] : []));
+  const tooLarge = pages.map((file) => ({file, bytes: statSync(file).size})).filter(({bytes}) => bytes > READ_RANDOM_MOST);
+  expect(tooLarge).toEqual([]);
 });
 
 test('the build took at most 2 GB of memory', () => {

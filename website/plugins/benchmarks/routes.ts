@@ -4,13 +4,14 @@ import type {PageScenario} from '../../src/lib/record';
 import {claimsData, compareData} from './beyond';
 import {breakable} from './breakable';
 import {gateData} from './gate';
+import {latestPages, measuredBefore, type MeasuredGroup} from './latest';
 import type {LoadedRun, Results} from './load';
-import {byAge, type Merged, mergedScenarios} from './merge';
+import {byAge, type Merged, mergedScenarios, scenarioKeys} from './merge';
 import {frontPage, matrixPage, versionEntries, versionPage} from './overview/data';
 import {trends} from './trends';
 
 /** A kind of page; `src/document/pages.ts` has the component of each. */
-export type PageName = 'home' | 'overview' | 'versionOverview' | 'version' | 'scenario' | 'components' | 'claims' | 'compare' | 'gate' | 'trend' | 'trendList';
+export type PageName = 'home' | 'overview' | 'versionOverview' | 'version' | 'scenario' | 'components' | 'claims' | 'compare' | 'gate' | 'trend' | 'trendList' | 'latest';
 
 /** A page to be made; `data` names its data sets by the property that takes them. */
 export interface PlannedRoute {
@@ -82,6 +83,8 @@ export interface VersionData {
   run: Run;
   scenarios: ScenarioCard[];
   runs: RunLink[];
+  /** Scenarios that were measured before, or on another machine; of a run nothing. */
+  before: MeasuredGroup[];
 }
 
 /** Data of the list that the version picker fetches. */
@@ -90,6 +93,8 @@ export interface PickerEntry {
   machine: string;
   title: string;
   href: string;
+  /** Keys of its scenarios; `components` where it has that page. */
+  scenarios: string[];
 }
 
 /** Plans the front page and every page below `/benchmarks/`. Paths begin without the site's base. */
@@ -99,6 +104,7 @@ export function routes(results: Results): Plan {
   put(plan, '/benchmarks/claims/', 'claims', {claims: ['claims', () => claimsData(results)]});
   put(plan, '/benchmarks/compare/', 'compare', {compare: ['compare', () => compareData(results)]});
   put(plan, '/benchmarks/gate/', 'gate', {gate: ['gate', () => gateData(results)]});
+  for (const page of latestPages(results)) put(plan, `/benchmarks/latest/${page.key}/`, 'latest', {latest: [`latest/${page.key}`, () => page]});
   const series = trends(results);
   put(plan, '/benchmarks/trends/', 'trendList', {list: ['trends', () => series.map(({key, title}) => ({key, title}))]});
   for (const trend of series) put(plan, `/benchmarks/trends/${trend.key}/`, 'trend', {trend: [`trends/${trend.key}`, () => trend]});
@@ -108,17 +114,24 @@ export function routes(results: Results): Plan {
     put(plan, href, 'versionOverview', {overview: [`overview/${version}`, () => versionPage(results, version)]});
   }
   for (const {version, machines} of results.versions) {
-    for (const machine of machines) planMachine(plan, version, machine.key, byAge(machine.runs));
+    for (const machine of machines) planMachine(plan, results, version, machine.key, byAge(machine.runs));
   }
   return plan;
 }
 
 /** What the version picker shows, newest version first. */
 export function pickerEntries(results: Results): PickerEntry[] {
-  return versionEntries(results).flatMap(({version, machines}) => machines.map(({key, title, href}) => ({version, machine: key, title, href})));
+  const runsOf = (version: string, machine: string) => results.versions.find((one) => one.version === version)?.machines.find(({key}) => key === machine)?.runs ?? [];
+  return versionEntries(results).flatMap(({version, machines}) =>
+    machines.map(({key, title, href}) => {
+      const runs = runsOf(version, key);
+      const hasComponents = runs.some(({run}) => run.components.length > 0);
+      return {version, machine: key, title, href, scenarios: [...scenarioKeys(runs), ...(hasComponents ? ['components'] : [])]};
+    }),
+  );
 }
 
-function planMachine(plan: Plan, version: string, machineKey: string, runs: LoadedRun[]): void {
+function planMachine(plan: Plan, results: Results, version: string, machineKey: string, runs: LoadedRun[]): void {
   const base = `/benchmarks/${version}/${machineKey}/`;
   const newest = runs.at(-1);
   if (!newest) return;
@@ -142,6 +155,7 @@ function planMachine(plan: Plan, version: string, machineKey: string, runs: Load
     run: newest.run,
     scenarios: [...merged].map(([key, one]) => card(one, base, key)),
     runs: links,
+    before: measuredBefore(results, version, machineKey),
   });
   put(plan, base, 'version', {version: [`version/${version}/${machineKey}`, data]});
   for (const [key, one] of merged) {
@@ -162,7 +176,7 @@ function planRun(plan: Plan, home: string, loaded: LoadedRun): void {
   const siblings = loaded.scenarios.map(({scenario}) => ({key: scenario.key, title: scenario.title, href: `${base}${scenario.key}/`}));
   const place = (only?: string): Place => ({version, machineKey, runId: run.id, siblings, hasComponents: false, raw: rawLinks(loaded, only)});
   const alone = mergedScenarios([loaded]);
-  const data = (): VersionData => ({place: place(), run, scenarios: [...alone].map(([key, one]) => ({...card(one, home, key), href: `${base}${key}/`})), runs: []});
+  const data = (): VersionData => ({place: place(), run, scenarios: [...alone].map(([key, one]) => ({...card(one, home, key), href: `${base}${key}/`})), runs: [], before: []});
   put(plan, base, 'version', {version: [`run-page/${version}/${machineKey}/${run.id}`, data]});
   for (const [key, one] of alone) putScenario(plan, base, key, one, `${version}/${machineKey}/${run.id}`, () => place(key), home);
 }

@@ -6,6 +6,7 @@ import Compare from '../routes/Compare';
 import Components from '../routes/Components';
 import Gate from '../routes/Gate';
 import Home from '../routes/Home';
+import Latest from '../routes/Latest';
 import Overview from '../routes/Overview';
 import Scenario from '../routes/Scenario';
 import Trend from '../routes/Trend';
@@ -27,4 +28,5 @@ export const PAGES: Record<PageName, ComponentType<any>> = {
   gate: Gate,
   trend: Trend,
   trendList: TrendList,
+  latest: Latest,
 };

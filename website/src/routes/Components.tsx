@@ -22,6 +22,7 @@ export default function Components({run, place}: {run: Run; place: Place}): Reac
       description={`Criterion's estimates of the parts of PlumbKV ${place.version} on ${place.machineKey}.`}
       crumbs={[{label: 'Benchmarks', href: '/benchmarks/'}, {label: `${place.version} on ${place.machineKey}`, href: home}, {label: 'components'}]}
       place={place}
+      scenario="components"
     >
       <p className="lead">
         One part in a loop of its own, its data warm in the caches: a floor for what the part costs inside the product, not a promise of what a request costs.

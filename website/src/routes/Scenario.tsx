@@ -91,6 +91,7 @@ export default function Scenario({record, run, sources, place}: Props): ReactNod
         {label: scenario.key},
       ]}
       place={place}
+      scenario={scenario.key}
       badge={badge(record.profile, trialsPerCell(record))}
     >
       {place.runId === undefined ? <Sources links={sources.links} /> : null}

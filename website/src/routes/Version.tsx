@@ -4,6 +4,7 @@ import type {ReactNode} from 'react';
 import type {ScenarioCard, VersionData} from '../../plugins/benchmarks/routes';
 import Environment from '../components/Environment';
 import Findings from '../components/Findings';
+import MeasuredBefore from '../components/MeasuredBefore';
 import Page from '../components/Page';
 import RawData from '../components/RawData';
 import Notes from '../components/Notes';
@@ -17,7 +18,7 @@ import {short, time} from '../lib/format';
 import Summary from './version/Summary';
 
 export default function Version({version}: {version: VersionData}): ReactNode {
-  const {place, run, scenarios, runs} = version;
+  const {place, run, scenarios, runs, before} = version;
   const home = `/benchmarks/${place.version}/${place.machineKey}/`;
   const machine = run.machine.title || place.machineKey;
   const first = scenarios[0];
@@ -55,6 +56,8 @@ export default function Version({version}: {version: VersionData}): ReactNode {
           </p>
         </section>
       ) : null}
+
+      <MeasuredBefore groups={before} version={place.version} />
 
       <h2 id="environment">Environment</h2>
       {place.runId === undefined ? <p>Of the newest run, {run.id}; the page of each scenario has the environment of its own runs.</p> : null}

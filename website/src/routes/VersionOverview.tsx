@@ -3,10 +3,11 @@ import type {ReactNode} from 'react';
 import type {VersionPageData} from '../../plugins/benchmarks/overview/data';
 import Matrix from '../components/Matrix';
 import {HowToRead, TITLES} from '../components/Matrix/words';
+import MeasuredBefore from '../components/MeasuredBefore';
 import Page from '../components/Page';
 import QuietLink from '../components/QuietLink';
 
-export default function VersionOverview({overview: {version, machines}}: {overview: VersionPageData}): ReactNode {
+export default function VersionOverview({overview: {version, machines, before}}: {overview: VersionPageData}): ReactNode {
   return (
     <Page
       title={`Benchmarks of ${version}`}
@@ -37,6 +38,7 @@ export default function VersionOverview({overview: {version, machines}}: {overvi
           </p>
         </section>
       ))}
+      <MeasuredBefore groups={before} version={version} />
     </Page>
   );
 }

@@ -1,5 +1,6 @@
 // Data of `/benchmarks/`, of `/benchmarks/<version>/` and of the landing page: matrices and ways to every page. Pure.
 import {decided, type MatrixRow, type MatrixTable, type Tally, tally} from '../../../src/lib/matrix';
+import {measuredBefore, type MeasuredGroup} from '../latest';
 import type {Results} from '../load';
 import {byAge, mergedScenarios} from '../merge';
 import {matrix, type Source} from './matrix';
@@ -38,6 +39,8 @@ export interface MatrixPageData {
 export interface VersionPageData {
   version: string;
   machines: (MachineEntry & {tables: MatrixTable[]; scenarios: PageLink[]})[];
+  /** Scenarios that were measured before alone. */
+  before: MeasuredGroup[];
 }
 
 /** Data of the landing page. Absent rows: no stored run has them. */
@@ -72,6 +75,7 @@ export function versionPage(results: Results, version: string): VersionPageData 
   const machines = (found?.machines ?? []).filter(({runs}) => runs.length > 0);
   return {
     version,
+    before: measuredBefore(results, version),
     machines: machines.map((machine) => {
       const entry = machineEntry(version, machine);
       const scenarios = [...mergedScenarios(machine.runs)].map(([key, {record}]) => ({key, title: record.scenario.title, href: `${entry.href}${key}/`}));

@@ -1,4 +1,4 @@
-// What surrounds every page of results? Title, way back, version picker, badge.
+// The frame of every page of results: title, way back, version picker, badge.
 import Link from '@docusaurus/Link';
 import {PageMetadata} from '@docusaurus/theme-common';
 import type {ReactNode} from 'react';
@@ -17,11 +17,13 @@ interface Props {
   crumbs: Crumb[];
   /** Shown with the picker; absent on pages above versions. */
   place?: {version: string; machineKey: string};
+  /** Key of the scenario that the page is about, for the way to the same one of another version. */
+  scenario?: string;
   badge?: string;
   children: ReactNode;
 }
 
-export default function Page({title, description, crumbs, place, badge, children}: Props): ReactNode {
+export default function Page({title, description, crumbs, place, scenario, badge, children}: Props): ReactNode {
   return (
     <>
       <PageMetadata title={title} description={description} />
@@ -34,7 +36,7 @@ export default function Page({title, description, crumbs, place, badge, children
               ))}
             </ol>
           </nav>
-          {place ? <VersionPicker version={place.version} machineKey={place.machineKey} /> : null}
+          {place ? <VersionPicker version={place.version} machineKey={place.machineKey} {...(scenario === undefined ? {} : {scenario})} /> : null}
         </div>
         <h1 className={styles.title}>{title}</h1>
         {badge ? <p className={styles.badge}>{badge}</p> : null}
