@@ -18,7 +18,7 @@ export default function Trend({trend}: {trend: Data}): ReactNode {
       crumbs={[{label: 'Benchmarks', href: '/benchmarks/'}, {label: 'trends', href: '/benchmarks/trends/'}, {label: trend.key}]}
     >
       <p className="lead">
-        The longest run of each version, of those the newest, on the same machine, natively. Versions were measured on different days: a step smaller than the spread between
+        Each figure is of the longest run of its version that has it, of those the newest, on the same machine, natively. Versions were measured on different days: a step smaller than the spread between
         runs of one version says nothing. Servers of others are drawn as well, so that a day on which everything moved shows.
       </p>
       {trend.machines.map(({key, title, versions, figures}) => (
