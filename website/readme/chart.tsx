@@ -3,6 +3,7 @@ import {readFileSync} from 'node:fs';
 import path from 'node:path';
 import {renderToStaticMarkup} from 'react-dom/server';
 import {WIDTH} from '../src/charts/frame';
+import {RIVAL_LOOKS} from '../src/charts/looks';
 import RowChart from '../src/charts/RowChart';
 import type {MatrixRow} from '../src/lib/matrix';
 
@@ -55,7 +56,9 @@ function style(scheme: Scheme): string {
     `.title{font-size:15px;font-weight:600;fill:${ink}}`,
     `.grid{stroke:${hair}}.baseline,.tick{stroke:${rule}}`,
     `.bar{fill:${rival}}.ours .bar{fill:${ours}}`,
-    `.trial{fill:${paper};stroke:${rival};opacity:.85}.ours .trial{stroke:${ours}}`,
+    `.trials,.trials-inside{fill:none;stroke-width:4.5;stroke-linecap:round;stroke:${rival}}.ours .trials{stroke:${ours}}`,
+    `.series .trials-inside{stroke-width:2.5;stroke:${paper}}`,
+    ...RIVAL_LOOKS.map((look) => `.${look} .bar{fill:${colour(look)}}.${look} .trials{stroke:${colour(look)}}`),
     `.bar-label{fill:${ink}}.direct{font-weight:600}.direct.ours{fill:${ours}}.note{font-weight:400}`,
   ].join('');
 }

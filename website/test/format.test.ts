@@ -63,9 +63,11 @@ test('numbers group thousands, use a true minus, and never show minus nought', (
   expect(count(1_000_000)).toBe('1,000,000');
 });
 
-test('ratios carry one or two decimals', () => {
+test('ratios carry one or two decimals, and more where their ends would read alike or like 1', () => {
   expect(ratio({median: 0.8234, low: 0.81, high: 0.84})).toEqual({value: '0.82×', low: '0.81×', high: '0.84×'});
-  expect(ratio({median: 12.3456, low: 12.3455, high: 12.3457}).value).toBe('12.35×');
+  expect(ratio({median: 12.3456, low: 12.3452, high: 12.3468})).toEqual({value: '12.346×', low: '12.345×', high: '12.347×'});
+  expect(ratio({median: 1.0038, low: 1.0031, high: 1.09})).toMatchObject({value: '1.004×', low: '1.003×'});
+  expect(ratio({median: 244, low: 231, high: 260}).value).toBe('240×');
 });
 
 test('given sizes, times and digests read as people write them', () => {

@@ -2,7 +2,7 @@
 import {scaleLinear} from 'd3-scale';
 import type {ReactNode} from 'react';
 import {shorten} from '../lib/format';
-import {Frame, type Look, WIDTH, XAxis, evenTicks, round} from './frame';
+import {Dots, Frame, type Look, WIDTH, XAxis, evenTicks, round} from './frame';
 
 export interface Bar {
   label: string;
@@ -56,9 +56,7 @@ export default function BarChart({id, title, desc, bars, unit, max, reference}: 
               {shorten(label, 56)}
             </text>
             <rect className="bar" x={box.left} y={y + 17} width={round(Math.max(x(median) - box.left, 1))} height={13} />
-            {trials.map((value, trial) => (
-              <circle key={trial} className="trial" cx={round(x(value))} cy={y + 23.5} r={2} />
-            ))}
+            <Dots points={trials.map((value) => ({x: x(value), y: y + 23.5}))} isOnBar />
             <text className={`direct ${look}`} x={round(x(furthest) + 7)} y={y + 28}>
               {text}
               {note ? <tspan className="note"> · {note}</tspan> : null}

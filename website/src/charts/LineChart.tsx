@@ -3,7 +3,7 @@ import {scaleLinear, scaleLog, scalePoint} from 'd3-scale';
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
 import {fixed} from '../lib/format';
-import {type Box, DirectLabels, Frame, type Look, Marker, XAxis, YAxis, decadeTicks, evenTicks, round} from './frame';
+import {type Box, DirectLabels, Dots, Frame, type Look, Marker, XAxis, YAxis, decadeTicks, evenTicks, round} from './frame';
 
 export interface LinePoint {
   x: number;
@@ -60,11 +60,7 @@ export default function LineChart({id, title, desc, series, xs, xLabels, xUnit, 
           {trialLines(points).map((trial, index) => (
             <path key={index} className="hairline" d={path(trial) ?? ''} />
           ))}
-          {points.flatMap((point) =>
-            point.trials.map((value, index) => (
-              <circle key={`${point.x}-${index}`} className="trial" cx={round(x(point.x) ?? 0)} cy={round(y(value))} r={2} />
-            )),
-          )}
+          <Dots points={points.flatMap((point) => point.trials.map((value) => ({x: x(point.x) ?? 0, y: y(value)})))} />
           <path className="median" d={path(points.map(({x: at, median}) => ({x: at, y: median}))) ?? ''} />
           {points.map((point) => (
             <Marker key={point.x} look={look} x={x(point.x) ?? 0} y={y(point.median)} />

@@ -4,7 +4,7 @@ import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
 import {latencyLabel} from '../lib/format';
 import {LAST_PERCENTILE} from '../lib/metrics';
-import {type Box, DirectLabels, Frame, type Look, XAxis, YAxis, logTicks, round} from './frame';
+import {type Box, DirectLabels, Dots, Frame, type Look, XAxis, YAxis, logTicks, round} from './frame';
 
 export interface PercentileSeries {
   label: string;
@@ -53,9 +53,7 @@ export default function PercentileChart({id, title, desc, series, minUs, maxUs}:
       />
       {[...drawn].reverse().map(({label, look, points, trials}) => (
         <g key={label} className={`series ${look}`}>
-          {trials.map(({percentile, us}, index) => (
-            <circle key={index} className="trial" cx={round(x(nines(percentile)))} cy={round(y(Math.max(us, low)))} r={2} />
-          ))}
+          <Dots points={trials.map(({percentile, us}) => ({x: x(nines(percentile)), y: y(Math.max(us, low))}))} />
           <path className="median" d={path(points) ?? ''} />
         </g>
       ))}

@@ -5,7 +5,7 @@ import {type ScaleLinear, scaleLinear, type ScaleLogarithmic, scaleLog} from 'd3
 import {line} from 'd3-shape';
 import type {ReactNode} from 'react';
 import {latencyLabel} from '../lib/format';
-import {type Box, DirectLabels, Frame, type Look, Marker, XAxis, YAxis, evenTicks, logTicks, round} from './frame';
+import {type Box, DirectLabels, Dots, Frame, type Look, Marker, XAxis, YAxis, evenTicks, logTicks, round} from './frame';
 
 export interface LinePoint {
   x: number;
@@ -70,11 +70,7 @@ export default function RateChart({id, title, desc, series, xUnit, yUnit, xFacto
           {traces.map((trace, index) => (
             <path key={index} className="hairline" d={path(trace) ?? ''} />
           ))}
-          {points.flatMap((point) =>
-            point.trials.map((value, index) => (
-              <circle key={`${point.x}-${index}`} className="trial" cx={round(x(point.x))} cy={round(y(Math.max(value, low)))} r={2} />
-            )),
-          )}
+          <Dots points={points.flatMap((point) => point.trials.map((value) => ({x: x(point.x), y: y(Math.max(value, low))})))} />
           <path className="median" d={path(points.map(({x: at, median}) => ({x: at, y: median}))) ?? ''} />
           {points.length <= MOST_MARKERS
             ? points.map((point) => <Marker key={point.x} look={look} x={x(point.x)} y={y(Math.max(point.median, low))} />)

@@ -2,6 +2,7 @@
 import type {ReactNode} from 'react';
 import {decided, factorText, type MatrixRow, moreIsBetter, quantityOf, scaleOf, valueOf} from '../lib/matrix';
 import BarChart, {type Bar} from './BarChart';
+import {rivalLook} from './looks';
 
 interface Props {
   /** Unique on the page. */
@@ -32,7 +33,7 @@ function barsOf(row: MatrixRow): Bar[] {
   rivals.sort((a, b) => sign * (a.measurement.median - b.measurement.median));
   return (ours ? [ours, ...rivals] : rivals).map((cell) => ({
     label: cell.title,
-    look: cell === ours ? 'ours' : 'rival',
+    look: cell === ours ? 'ours' : rivalLook(cell.target),
     median: cell.measurement.median * scale.factor,
     trials: cell.trials.map((value) => value * scale.factor),
     text: valueOf(cell, scale),

@@ -127,9 +127,21 @@ export function XAxis({ticks, box, unit}: {ticks: Tick[]; box: Box; unit: string
   );
 }
 
-/** Two decimals keep the SVG small and its golden file stable. */
+/** One decimal, a tenth of what can be seen, keeps the SVG small and its golden file stable. */
 export function round(value: number): number {
-  return Math.round(value * 100) / 100;
+  return Math.round(value * 10) / 10;
+}
+
+/** Every trial a dot: one path, since a page has thousands. On a bar they are hollow, so that they can be seen. */
+export function Dots({points, isOnBar = false}: {points: {x: number; y: number}[]; isOnBar?: boolean}): ReactNode {
+  if (points.length === 0) return null;
+  const d = points.map(({x, y}) => `M${round(x)} ${round(y)}h0`).join('');
+  return (
+    <>
+      <path className="trials" d={d} />
+      {isOnBar ? <path className="trials-inside" d={d} /> : null}
+    </>
+  );
 }
 
 export interface LabelSpot {

@@ -28,7 +28,9 @@ const RIVALS: Partial<Record<string, RivalLook>> = {
 export const RIVAL_LOOKS: RivalLook[] = ['rival-1', 'rival-2', 'rival-3', 'rival-4', 'rival-5', 'rival-6'];
 
 /** The look of a rival by its key; one that is not listed gets one by the letters of its name. */
-export function rivalLook(key: string): RivalLook {
+export function rivalLook(target: string): RivalLook {
+  // A page that is merged from several runs tells programs of one key apart behind a tilde.
+  const key = target.replace(/~.*$/, '');
   const sum = [...key].reduce((total, letter) => total + (letter.codePointAt(0) ?? 0), 0);
   return RIVALS[key] ?? RIVAL_LOOKS[sum % RIVAL_LOOKS.length] ?? 'rival-6';
 }

@@ -1,9 +1,10 @@
 // Findings about a memory cap: does the growth of resident memory stay within it, and what share of reads hits under it?
 import type {Measurement, Run} from '../generated/records';
+import {rowLabel} from './figures';
 import {fixed, percent, ratio as ratioText, word as numberWord} from './format';
 import type {ShortLabels} from './labels';
 import {keepsNothing, measurement, type PageCell, type PageScenario, points, shortTitle, targetOf} from './record';
-import type {Finding} from './sentences';
+import {decapital, type Finding} from './sentences';
 import {LEAST_TRIALS} from './verdict';
 
 /** Growth of resident memory over the cap, of one cell. */
@@ -48,7 +49,7 @@ function judgedShares(name: string, all: CapShare[]): Finding[] {
   const most = [...within].sort((a, b) => a.share.median - b.share.median).at(-1);
   const said = [
     beyond.length > 0
-      ? `${name} grows beyond its cap${beyond.length === shares.length ? everywhere : ` at ${beyond.length} of ${shares.length} points`}: ${beyond.map((one) => `${of(one)} at ${one.label}`).join('; ')}.`
+      ? `${name} grows beyond its cap${beyond.length === shares.length ? everywhere : ` at ${beyond.length} of ${shares.length} points`}: ${beyond.map((one) => `${of(one)} at ${decapital(one.label)}`).join('; ')}.`
       : '',
     most ? `${name} stays within its cap${within.length === shares.length ? everywhere : ` at ${within.length} of ${shares.length} points`}: at most RSS grows to ${of(most)}.` : '',
     open > 0 ? `${name} is undecided at ${numberWord(open)} ${open === 1 ? 'point' : 'points'}: the interval includes the cap.` : '',
@@ -78,7 +79,7 @@ export function hitFindings(record: PageScenario, run: Run, labels: ShortLabels)
     });
     const exact = found.map((one) => one.exact).find((one) => one !== undefined);
     if (found.length === 0) return [];
-    const said = found.map(({cell, hits}) => `${shortTitle(targetOf(run, cell.target), cell.target)} ${percent(hits.median, 1)}`).join('; ');
+    const said = found.map(({cell, hits}) => `${rowLabel(cell, run)} ${percent(hits.median, 1)}`).join('; ');
     return [
       {
         kind: 'figures',

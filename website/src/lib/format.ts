@@ -80,12 +80,15 @@ export function count(value: number): string {
   return fixed(value, 0);
 }
 
-/** `1.23×`, with as many digits as the spread allows; an interval that leaves 1 out never reads as if it ended there. */
+/**
+ * `1.23×`, with as many digits as the spread allows: an interval that leaves 1 out never reads as if it ended there, nor do
+ * its two ends read alike.
+ */
 export function ratio(measured: Spreadable): Figure {
   const {median, low, high} = measured;
   let places = Math.min(decimals(measured), median < 0.1 ? 4 : 2);
-  const endsAtOne = () => [low, high].some((end) => end !== 1 && fixed(end, places) === fixed(1, places));
-  while (low !== high && (low > 1 || high < 1) && places < 4 && endsAtOne()) places += 1;
+  const endsAtOne = () => (low > 1 || high < 1) && [low, high].some((end) => fixed(end, places) === fixed(1, places));
+  while (low !== high && places < 4 && (endsAtOne() || fixed(low, places) === fixed(high, places))) places += 1;
   const text = (value: number) => `${fixed(value, places)}×`;
   return {value: text(median), low: text(low), high: text(high)};
 }

@@ -1,7 +1,7 @@
 // Tables of open loops: every rate with what was offered, achieved and skipped; and, at one rate for all, a grid per question.
 import type {Run} from '../generated/records';
 import {lookOf, rowLabel} from './figures';
-import {count, figure, fixed, percent, type Figure} from './format';
+import {count, figure, percent, type Figure} from './format';
 import {achieved, loadLabel, offered, type RateGroup, undone} from './openloop';
 import {isOpenLoop} from './parts';
 import {generatorAtCeiling, measurement, type PageCell, type PageScenario, points} from './record';
@@ -43,7 +43,7 @@ export function rateTable(groups: RateGroup[], run: Run): Table {
         got && alone(figure(got, rates).value),
         isOpen ? alone(skipped > 0 ? percent(skipped / due, 2) : 'none') : undefined,
         isOpen ? alone(`${count(inFlightMax)} of ${count(inFlightBound)}`) : undefined,
-        isOpen ? alone(fixed(sendDelayNsMax * late.factor, 1)) : undefined,
+        isOpen ? alone(figure({median: sendDelayNsMax, low: sendDelayNsMax, high: sendDelayNsMax}, late).value) : undefined,
         ...TIMES.map(({metric}, index) => {
           const found = measurement(cell, metric);
           return found && figure(found, scales[index] ?? {unit: '', factor: 1});

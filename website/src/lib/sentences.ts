@@ -174,6 +174,6 @@ function capital(text: string): string {
 }
 
 /** `Random reads` → `random reads` within a sentence; `SET 64 B` stays. */
-function decapital(text: string): string {
+export function decapital(text: string): string {
   return /^[A-Z][a-z]/.test(text) && !text.startsWith('Zipf') ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }

@@ -7,7 +7,7 @@ import type {ShortLabels} from './labels';
 import {checkMetrics, headlineMetrics, type Metric, resourceMetrics, slimMetrics, timeMetrics, timesHead} from './metrics';
 import {generatorAtCeiling, keepsNothing, measurement, type PageCell, type PageScenario, points, shortTitle} from './record';
 import type {Look} from '../charts/frame';
-import {isWithinReach, scaleOfAll} from './units';
+import {isWithinReach, scaleOfAll, scaleOfMost} from './units';
 
 export interface Column {
   head: string;
@@ -162,7 +162,7 @@ function plural(operation: string): string {
 function columnScales(cells: PageCell[], metrics: Metric[]): Scale[] {
   const isTime = ({key}: Metric) => key.startsWith('latency_ns_');
   const medians = metrics.map(({key}) => cells.flatMap((cell) => cell.measurements.filter((m) => m.metric === key).map((m) => m.median)));
-  const shared = scaleOfAll('ns', medians.filter((_, index) => metrics[index] !== undefined && isTime(metrics[index])).flat());
+  const shared = scaleOfMost('ns', medians.filter((_, index) => metrics[index] !== undefined && isTime(metrics[index])).flat());
   return metrics.map((metric, index) => {
     const own = medians[index] ?? [];
     if (isTime(metric) && own.every((value) => isWithinReach(value * shared.factor))) return shared;

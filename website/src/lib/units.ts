@@ -67,6 +67,13 @@ export function scaleOfAll(unit: string, values: number[]): Scale {
   return others.reduce((best, next) => (total(next) < total(best) ? next : best), first);
 }
 
+/** The unit in which most of these values read well, though a few may be out of its reach. */
+export function scaleOfMost(unit: string, values: number[]): Scale {
+  const [first = {unit, factor: 1}, ...others] = CANDIDATES[unit] ?? [];
+  const total = ({factor}: Scale) => values.reduce((sum, value) => sum + Math.min(cost(value * factor), 9), 0);
+  return others.reduce((best, next) => (total(next) < total(best) ? next : best), first);
+}
+
 /** The unit of one figure, or of bars on an axis of which `largest` is the longest. */
 export function scaleFor(unit: string, largest: number): Scale {
   return scaleOfAll(unit, [largest]);

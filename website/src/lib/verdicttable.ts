@@ -66,6 +66,7 @@ function saidOf({word, n}: Verdict, {better, worse}: Lead): string {
   return word === 'few' ? (n === 1 ? 'one trial' : `${n} trials`) : 'generator’s pace';
 }
 
+/** p99 stays what it is. */
 function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return /^p\d/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -31,9 +31,9 @@ export default function FigureTable({table, caption, first, note = ''}: Props): 
             <tr>
               <th scope="col">{first}</th>
               {columns.map(({head, unit}) => (
-                <th key={head} scope="col" className={styles.number}>
+                <th key={head} scope="col">
                   {head}
-                  {unit ? <span className={styles.unit}>{unit}</span> : null}
+                  {unit ? <small>{unit}</small> : null}
                 </th>
               ))}
             </tr>
@@ -103,17 +103,15 @@ function FigureRow({row, columns}: {row: Row; columns: Column[]}): ReactNode {
         </td>
       ) : (
         row.figures.map((figure, index) => (
-          <td key={index} className={styles.number}>
+          <td key={index}>
             {figure ? (
               <>
-                <span className={styles.value}>
-                  {figure.value}
-                  {row.atCeiling && columns[index]?.ofGenerator ? '*' : ''}
-                </span>
+                {figure.value}
+                {row.atCeiling && columns[index]?.ofGenerator ? '*' : ''}
                 {figure.low !== figure.high ? (
-                  <span className={styles.range}>
+                  <small>
                     {figure.low}–{figure.high}
-                  </span>
+                  </small>
                 ) : null}
               </>
             ) : (

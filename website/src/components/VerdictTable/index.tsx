@@ -10,7 +10,7 @@ export default function VerdictTable({table}: {table: Table}): ReactNode {
     <>
       <h3>{title}</h3>
       <ScrollTable label={title}>
-        <table className="plain numbers">
+        <table className={`plain numbers ${styles.table}`}>
           <thead>
             <tr>
               <th scope="col">{direction}</th>
