@@ -1,11 +1,12 @@
 //! What is found here, and what is planned on it: everything a campaign knows before its first step.
 
 use super::catalogue;
+use super::reproduce::{self, Made};
 use crate::environment::{Reader, advice, disk_sync, filesystem, hypervisor_vendor, machine, source, system};
 use crate::model::{
     Component, Environment, Machine, Mode, Profile, Role, ScenarioInfo, Source, TargetRecord,
 };
-use crate::plan::{self, Step, Work, mode_name};
+use crate::plan::{self, Step, Work};
 use crate::scenario::{Group, Scenario, info, profile_name, strict};
 use crate::target::{self, Catalogue};
 use anyhow::bail;
@@ -309,7 +310,18 @@ pub fn begin(
     for (key, _) in &options.tools.bins {
         notes.push(format!("The program of {key} was named by --bin, not the installed one."));
     }
-    let mut reproduce = reproduce(&options.selection, &source, seed, &bench.records);
+    let driven: Vec<&str> =
+        bench.catalogue.keys().into_iter().filter(|key| is_driven(&bench.catalogue, key)).collect();
+    let mut reproduce = reproduce::lines(&Made {
+        selection: &options.selection,
+        source: &source,
+        seed,
+        targets: &bench.records,
+        driven: &driven,
+        steps: &plan.steps,
+        tools: &options.tools,
+        has_components: !options.components.is_empty(),
+    });
     if let Some(foreign) = &options.tools.external {
         let target = foreign.shown.as_ref().map_or_else(String::new, |shown| format!(" --target {shown}"));
         let profile = profile_name(profile);
@@ -357,41 +369,15 @@ pub fn begin(
     })
 }
 
+/// Whether a target's client is a driver program.
+fn is_driven(catalogue: &Catalogue, key: &str) -> bool {
+    catalogue.get(key).is_some_and(|definition| definition.client.is_some())
+}
+
 /// An id for a run that starts now.
 #[must_use]
 pub fn draw_id(now: Timestamp, profile: Profile) -> String {
     format!("{}-{}-{:04x}", now.strftime("%Y-%m-%dT%H%M%SZ"), profile_name(profile), fastrand::u16(..))
-}
-
-/// What to type, in a fresh clone, to make a run like this one.
-fn reproduce(selection: &Selection, source: &Source, seed: u64, records: &[TargetRecord]) -> Vec<String> {
-    let mut lines = Vec::new();
-    if !source.commit.is_empty() {
-        lines.push(format!("git checkout {}", source.commit));
-    }
-    lines.push("make setup build".to_owned());
-    for record in records.iter().filter(|record| record.available && record.key == "redis-server") {
-        lines.push(format!("# {} was version {}", record.key, record.version));
-    }
-    let mut run = format!(
-        "target/{}/release/bench-runner run --profile {} --seed {seed}",
-        target_triple(),
-        profile_name(selection.profile)
-    );
-    let flags = [("scenario", &selection.scenarios), ("target", &selection.targets)];
-    for (flag, values) in flags {
-        for value in values {
-            run.push_str(&format!(" --{flag} {value}"));
-        }
-    }
-    for group in &selection.groups {
-        run.push_str(&format!(" --group {}", group.name()));
-    }
-    for mode in &selection.modes {
-        run.push_str(&format!(" --mode {}", mode_name(*mode)));
-    }
-    lines.push(run);
-    lines
 }
 
 /// The triple `make build` builds for on this kind of machine.

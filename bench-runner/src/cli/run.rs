@@ -8,6 +8,7 @@ use crate::campaign::begin::{
 };
 use crate::campaign::carry::{End, Limits, Watch as _, carry_out};
 use crate::campaign::journal::{Journal, NOT_ENDED, unfinished};
+use crate::campaign::reproduce::without_folders;
 use crate::campaign::{catalogue, finish};
 use crate::measure::Lab;
 use crate::model::{Mode, UnfinishedState};
@@ -355,6 +356,6 @@ fn components(criterion: Option<&Path>) -> anyhow::Result<Vec<crate::model::Comp
 /// The command as it was given, without the path to the program.
 pub(super) fn command_line() -> String {
     let mut words = vec!["bench-runner".to_owned()];
-    words.extend(std::env::args().skip(1).map(|word| redacted(&word)));
+    words.extend(std::env::args().skip(1).map(|word| without_folders(&redacted(&word))));
     words.join(" ")
 }

@@ -21,7 +21,7 @@ pub use bootstrap::{
 };
 pub use change::{ChangePoint, ChangeRules, change_points};
 pub use compare::{Span, Undecided, Word, judge, unpaired_ratio};
-pub use digits::{significant, significant_like};
+pub use digits::{significant, significant_at_most, significant_like};
 pub use effect::minimal_detectable_ratio;
 pub use multiple::{benjamini_hochberg, holm};
 pub use order::{Summary, interval_coverage, interval_ranks, median, summarise};

@@ -10,7 +10,7 @@ const ID_DIGITS: usize = 12;
 
 /// A number cut where its spread begins, thousands grouped; with a power of ten where it would be long.
 fn number(value: f64, like: f64, low: f64, high: f64) -> String {
-    if !value.is_finite() || (value != 0.0 && !(1e-4..1e12).contains(&value.abs())) {
+    if !is_plain(value) {
         return format!("{value:.3e}");
     }
     let (cut, decimals) = stats::significant_like(value, like, low, high);
@@ -18,16 +18,30 @@ fn number(value: f64, like: f64, low: f64, high: f64) -> String {
     grouped(cut, decimals.min(9))
 }
 
+/// A number whose spread is not said: a gate's medians are of many blocks.
+fn alone(value: f64) -> String {
+    if !is_plain(value) {
+        return format!("{value:.3e}");
+    }
+    let (cut, decimals) = stats::significant_at_most(value);
+    grouped(cut, decimals)
+}
+
+/// Whether a number fits a cell without a power of ten.
+fn is_plain(value: f64) -> bool {
+    value.is_finite() && (value == 0.0 || (1e-4..1e12).contains(&value.abs()))
+}
+
 /// `12,340 ns`; a word where there is none.
 pub(super) fn amount(value: Option<f64>, unit: &str) -> String {
-    value.map_or("none".to_owned(), |value| format!("{} {unit}", number(value, value, value, value)))
+    value.map_or("none".to_owned(), |value| format!("{} {unit}", alone(value)))
 }
 
 /// `1.098 (1.071–1.124)`: head over base, with its interval where it has one.
 pub(super) fn ratio(verdict: &GateVerdict) -> String {
     match (verdict.ratio, verdict.interval) {
         (None, _) => "none".to_owned(),
-        (Some(ratio), None) => number(ratio, ratio, ratio, ratio),
+        (Some(ratio), None) => alone(ratio),
         (Some(ratio), Some([low, high])) => {
             let [middle, from, to] = [ratio, low, high].map(|one| number(one, ratio, low, high));
             format!("{middle} ({from}–{to})")

@@ -1,4 +1,4 @@
-//! How is a figure spelled? Cut at its uncertainty, thousands grouped, the spread behind it.
+//! The spelling of a figure: cut at its uncertainty, thousands grouped, the spread behind it.
 
 use crate::model::Measurement;
 use crate::stats;
@@ -62,13 +62,32 @@ mod tests {
         }
     }
 
+    /// What one cell reads like, here and on its page: see `website/test/format.test.ts`.
+    #[derive(serde::Deserialize)]
+    struct Case {
+        median: f64,
+        low: f64,
+        high: f64,
+        text: String,
+    }
+
+    #[test]
+    fn a_cell_has_the_digits_that_it_has_on_its_page() {
+        let cases: Vec<Case> =
+            serde_json::from_str(include_str!("../../../tests/fixtures/digits.json")).unwrap();
+        assert!(cases.len() > 10);
+        for Case { median, low, high, text } in cases {
+            assert_eq!(with_spread(&measured(median, low, high, 3), 1.0), text);
+        }
+    }
+
     #[test]
     fn digits_and_thousands() {
         for (one, scale, expected) in [
             (measured(411_873.0, 403_123.0, 420_456.0, 3), 1e3, "412 (403–420)"),
             (measured(411_873.0, 403_123.0, 420_456.0, 3), 1.0, "412,000 (403,000–420,000)"),
             (measured(47_318.0, 46_912.0, 48_077.0, 3), 1e3, "47.3 (46.9–48.1)"),
-            (measured(1_234.5, 1_234.5, 1_234.5, 1), 1.0, "1,235"),
+            (measured(1_234.5, 1_234.5, 1_234.5, 1), 1.0, "1,230"),
             (measured(6.0, 6.0, 6.0, 3), 1.0, "6 (6–6)"),
             (measured(2_097_152.0, 2_097_152.0, 2_097_152.0, 1), 1_048_576.0, "2"),
             (measured(0.0, 0.0, 0.0, 3), 1.0, "0 (0–0)"),
