@@ -25,13 +25,14 @@ test('the state of a claim is that of its newest version, else of the newest ear
     [{verdict: 'fails', version: '0.5.0', earlier: earlier('holds')}, 'fails', 'fails in 0.5.0'],
     [{verdict: 'not_measured', earlier: earlier('holds')}, 'held', 'held in 0.4.0, not measured since'],
     [{verdict: 'not_measured', earlier: earlier('fails')}, 'failed', 'failed in 0.4.0, not measured since'],
-    [{verdict: 'not_measured'}, 'never', 'not measured yet'],
+    [{verdict: 'not_measured'}, 'never', 'no verdict yet'],
   ];
   for (const [claim, state, words] of cases) expect([stateOf(claim), stateWords(claim)]).toEqual([state, words]);
   expect(tally(cases.map(([claim]) => claim))).toBe(
-    '5 claims: one holds, one fails; not measured since an earlier version: one that held and one that failed; never measured: one.',
+    '5 claims: one holds, one fails; not measured since an earlier version: one that held and one that failed; no verdict yet: one.',
   );
   expect(tally([{verdict: 'holds'}, {verdict: 'holds'}])).toBe('2 claims: two hold, none fails.');
+  expect(tally([{verdict: 'not_measured'}])).toBe('1 claim: none holds, none fails; no verdict yet: one.');
 });
 
 test('bound and figure share a unit that a person would choose', () => {

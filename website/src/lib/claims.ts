@@ -20,28 +20,32 @@ export function stateOf({verdict, earlier}: Stated): State {
 export function stateWords(claim: Stated): string {
   const {version, earlier} = claim;
   const since = `in ${earlier?.version}, not measured since`;
-  const words = {holds: `holds${version ? ` in ${version}` : ''}`, fails: `fails${version ? ` in ${version}` : ''}`, held: `held ${since}`, failed: `failed ${since}`, never: 'not measured yet'};
+  const words = {holds: `holds${version ? ` in ${version}` : ''}`, fails: `fails${version ? ` in ${version}` : ''}`, held: `held ${since}`, failed: `failed ${since}`, never: 'no verdict yet'};
   return words[stateOf(claim)];
 }
 
-/** `89 claims: 34 hold, three fail; not measured since an earlier version: 44 that held and three that failed; never measured: five.` */
+/** `89 claims: 34 hold, three fail; not measured since an earlier version: 44 that held and three that failed; no verdict yet: five.` */
 export function tally(claims: Stated[]): string {
   const many = (state: State) => claims.filter((claim) => stateOf(claim) === state).length;
   const [holds, fails, held, failed, never] = STATES.map(many) as [number, number, number, number, number];
   const parts = [
-    `${word(holds)} ${holds === 1 ? 'holds' : 'hold'}, ${fails === 0 ? 'none fails' : `${word(fails)} ${fails === 1 ? 'fails' : 'fail'}`}`,
+    `${counted(holds, 'holds', 'hold')}, ${counted(fails, 'fails', 'fail')}`,
     held + failed > 0 && `not measured since an earlier version: ${[held > 0 && `${word(held)} that held`, failed > 0 && `${word(failed)} that failed`].filter(Boolean).join(' and ')}`,
-    never > 0 && `never measured: ${word(never)}`,
+    never > 0 && `no verdict yet: ${word(never)}`,
   ];
   return `${claims.length} ${claims.length === 1 ? 'claim' : 'claims'}: ${parts.filter(Boolean).join('; ')}.`;
+}
+
+function counted(many: number, one: string, more: string): string {
+  return many === 0 ? `none ${one}` : `${word(many)} ${many === 1 ? one : more}`;
 }
 
 export type GroupKey = 'server' | 'store' | 'runner';
 
 export const GROUPS: {key: GroupKey; title: string; what: string}[] = [
-  {key: 'server', title: 'Server', what: 'requests over the wire, memory under the cap, containers'},
-  {key: 'store', title: 'Store', what: 'the durable store and its parts, called inside a process'},
-  {key: 'runner', title: 'Runner', what: 'what the load generator itself costs'},
+  {key: 'server', title: 'Server', what: 'Requests over the wire, memory under the cap, containers'},
+  {key: 'store', title: 'Store', what: 'The durable store and its parts, called inside a process'},
+  {key: 'runner', title: 'Runner', what: 'What the load generator itself costs'},
 ];
 
 export function groupOf({scenario, metric}: Pick<Claim, 'scenario' | 'metric'>): GroupKey {

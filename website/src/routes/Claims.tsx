@@ -35,7 +35,7 @@ export default function Claims({claims: {claims, evidence}}: {claims: ClaimsData
               <section key={key}>
                 <h2 id={key}>{title}</h2>
                 <p>
-                  {title}: {what}. {tally(own)}
+                  {what}. {tally(own)}
                 </p>
                 <Summary claims={own} title={title} />
                 {own.map((claim) => (

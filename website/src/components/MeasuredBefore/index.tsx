@@ -18,9 +18,9 @@ export default function MeasuredBefore({groups, version}: {groups: MeasuredGroup
             <dt>{title}</dt>
             <dd>
               <ul>
-                {pages.map(({key, title: scenario, version: measuredIn, machine, profile, href}) => (
+                {pages.map(({key, title: scenario, version: measuredIn, machineKey, profile, href}) => (
                   <li key={key}>
-                    <Link to={href}>{scenario}</Link>: {measuredIn} on {machine}, {profile} run
+                    <Link to={href}>{scenario}</Link>: {measuredIn} on {machineKey}, {profile} run
                   </li>
                 ))}
               </ul>

@@ -22,7 +22,7 @@ export default function Summary({claims, title}: {claims: Claim[]; title: string
               <th scope="row" className="statement">
                 <a href={`#${claim.key}`}>{claim.statement}</a>
               </th>
-              <td>
+              <td className="words">
                 <strong>{stateWords(claim)}</strong>
               </td>
               <td>{closestText(claim)}</td>
