@@ -5,10 +5,12 @@ use crate::measure::lab::Bench;
 use crate::measure::os_stat::Account;
 use crate::measure::trial::{PERCENTILES, empty, fact, invalidate, put};
 use crate::model::{Counts, Histogram, Status, Trial, Value};
-use crate::plan::{EmbeddedPart, EmbeddedWork};
+use crate::plan::{EmbeddedPart, EmbeddedWork, EngineWanted};
 use base64::Engine as _;
 use hdrhistogram::serialization::Deserializer;
-use plumbkv_bench_driver::protocol::{Phase, PhaseHistogram, PhaseResult, Ready, Records};
+use plumbkv_bench_driver::protocol::{
+    EngineWork, Phase, PhaseHistogram, PhaseResult, Profile, Ready, Records,
+};
 
 /// The trial of an engine inside the driver.
 pub(super) fn of_engine(
@@ -21,7 +23,7 @@ pub(super) fn of_engine(
     let mut trial = trial(bench, work.records, (part, told), &talk.ready, (pid, 0, 0.0));
     trial.process = Some(talk.facts());
     put_memory(&mut trial, (part, told), talk);
-    put_io(&mut trial, work.records, (part, told));
+    put_io(&mut trial, work, (part, told));
     trial
 }
 
@@ -215,7 +217,7 @@ fn put_growth(trial: &mut Trial, from: u64, to: u64) {
 
 /// What lies on the disk, and what was read and written for what was asked: by calls, so that pages mapped into memory
 /// are in what came from the device only.
-fn put_io(trial: &mut Trial, records: Records, (part, told): (&EmbeddedPart, &Told)) {
+fn put_io(trial: &mut Trial, work: &EmbeddedWork, (part, told): (&EmbeddedPart, &Told)) {
     let (Some(first), Some(last)) = (told.results.first(), told.results.last()) else { return };
     if let Some(bytes) = last.disk_bytes {
         put(trial, "disk_bytes", bytes as f64);
@@ -230,7 +232,7 @@ fn put_io(trial: &mut Trial, records: Records, (part, told): (&EmbeddedPart, &To
     match part.measured.first() {
         Some(Phase::Load { .. } | Phase::Write { .. }) => {
             if let Some(written) = sum(|result| result.written_bytes) {
-                let bytes = operations * (records.key_bytes() + f64::from(records.value_bytes));
+                let bytes = operations * (work.records.key_bytes() + f64::from(work.records.value_bytes));
                 put(trial, "write_amplification_ratio", written as f64 / bytes);
             }
         }
@@ -245,19 +247,27 @@ fn put_io(trial: &mut Trial, records: Records, (part, told): (&EmbeddedPart, &To
         _ => {}
     }
     put_allocations(trial, part, first);
-    let work = told.work();
-    if let (Some(hits), Some(misses), true) = (work.cache_hits, work.cache_misses, reads(part)) {
-        let lookups = hits + misses;
-        if lookups > 0 {
-            put(trial, "cache_hit_ratio", hits as f64 / lookups as f64);
-        }
+    let done = told.work();
+    if let (true, Some(ratio)) = (reads(part) && has_cache(work.engine), hit_ratio(done)) {
+        put(trial, "cache_hit_ratio", ratio);
     }
-    if let Some(stalls) = work.stalls {
+    if let Some(stalls) = done.stalls {
         put(trial, "stalls", stalls as f64);
     }
-    if let Some(ns) = work.stalled_ns {
+    if let Some(ns) = done.stalled_ns {
         put(trial, "stalled_ms", ns as f64 / 1e6);
     }
+}
+
+/// Whether the engine has a block cache: none where the cell says so, and none by default in little memory.
+fn has_cache(engine: EngineWanted) -> bool {
+    engine.cache_bytes.map_or(engine.profile != Profile::LowMemory, |bytes| bytes > 0)
+}
+
+/// Share of the lookups in the block cache that found their block.
+fn hit_ratio(done: EngineWork) -> Option<f64> {
+    let (hits, misses) = (done.cache_hits?, done.cache_misses?);
+    (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
 }
 
 /// Whether a cell only reads.
@@ -299,5 +309,25 @@ fn put_facts(trial: &mut Trial, told: &Told, ready: &Ready) {
     if !levels.is_empty() {
         let tables: Vec<u64> = levels.iter().map(|level| level.tables).collect();
         fact(trial, "tables_per_level", tables);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hit_ratio_needs_lookups_and_a_cache() {
+        let of = |cache_hits, cache_misses| {
+            hit_ratio(EngineWork { cache_hits, cache_misses, ..EngineWork::default() })
+        };
+        assert_eq!(of(Some(3), Some(1)), Some(0.75));
+        assert_eq!(of(Some(0), Some(0)), None);
+        assert_eq!(of(None, Some(1)), None);
+        let engine = |cache_bytes, profile| EngineWanted { cache_bytes, profile, ..EngineWanted::default() };
+        assert!(has_cache(engine(None, Profile::Default)) && has_cache(engine(Some(1), Profile::LowMemory)));
+        assert!(
+            !has_cache(engine(Some(0), Profile::Default)) && !has_cache(engine(None, Profile::LowMemory))
+        );
     }
 }
