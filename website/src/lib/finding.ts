@@ -6,7 +6,7 @@ import type {Measurement, Mode, Profile, Run} from '../generated/records';
 import {capFindings, hitFindings} from './capfinding';
 import {figure, scaleFor, withUnit, word} from './format';
 import {type ShortLabels, shortLabels} from './labels';
-import {leadsOf} from './leading';
+import {leadsOf, recordLeads} from './leading';
 import {byClass, partsOf, withCells} from './parts';
 import {
   absentTitle,
@@ -21,7 +21,7 @@ import {
   targetOf,
 } from './record';
 import {type Finding, verdictFindings} from './sentences';
-import {comparisons, LEAST_TRIALS} from './verdict';
+import {comparisons, LEAST_TRIALS, ownComparisons} from './verdict';
 
 export type {Finding} from './sentences';
 
@@ -55,7 +55,8 @@ export function isWire(record: PageScenario): boolean {
 function verdictsOf(record: PageScenario, run: Run): Finding[] {
   const labels = labelsOf(record, run);
   const bounds = record.scenario.kind === 'memory_cap' ? capFindings(record, run, labels) : [];
-  return [...bounds, ...verdictFindings(comparisons(record, run), labels)];
+  const compared = comparisons(record, run);
+  return [...bounds, ...verdictFindings(compared.length > 0 ? compared : ownComparisons(record, run), labels)];
 }
 
 /** Short labels of the points that verdicts are passed on. */
@@ -116,7 +117,8 @@ export function headlinePoints(all: Point[]): Point[] {
 function figuresOf(record: PageScenario, run: Run): Finding[] {
   const {closed, open} = partsOf(record, run);
   const labels = labelsOf(record, run);
-  const leading = [...closed, ...open].filter((cell) => leadsOf(record, cell).length > 0);
+  const [first] = recordLeads(record);
+  const leading = [...closed, ...open].filter((cell) => cell.axes.variant === undefined && leadsOf(record, cell).some((lead) => lead === first));
   const told = byClass(withCells(record, leading), run, (own, named) =>
     headlinePoints(points(own, run)).flatMap((point) => pointFinding(record, {...point, label: named(labels.short(point.label))}, run)),
   );
@@ -126,7 +128,8 @@ function figuresOf(record: PageScenario, run: Run): Finding[] {
 
 function pointFinding(record: PageScenario, point: Point, run: Run): Finding[] {
   const shown = point.cells.filter((cell) => cell.status === 'ok' && !keepsNothing(run, cell.target));
-  const [lead] = shown.flatMap((cell) => leadsOf(record, cell).filter(({metric}) => measurement(cell, metric)));
+  const [first] = recordLeads(record);
+  const lead = shown.some((cell) => first && measurement(cell, first.metric)) ? first : undefined;
   // Hits have a sentence of their own, beside those of an exact LRU.
   if (!lead || lead.metric === 'hit_ratio') return [];
   const largest = Math.max(...shown.map((cell) => measurement(cell, lead.metric)?.median ?? 0));

@@ -40,6 +40,8 @@ interface Told extends Verdict {
 
 /** One comparison, or several on one metric as one. */
 interface Side {
+  /** `at all 6 points`, or of several rivals `in all 6 comparisons`. */
+  where: (number: number, isAll: boolean) => string;
   ours: string;
   theirs: string;
   lead: Lead;
@@ -58,7 +60,11 @@ function pooled(group: Comparison[], labels: ShortLabels): Comparison & {told: T
 
 function judgedFinding({subject, rival, lead, told, pool = 1}: Comparison & {told: Told[]; pool?: number}): Finding {
   const theirs = pool > 1 ? (pool === 2 ? 'both rivals' : `all ${numberWord(pool)} rivals`) : shortTitle(rival, rival.key);
-  const side = {ours: shortTitle(subject, subject.key), theirs, lead, told};
+  const where = (number: number, isAll: boolean) => {
+    const [preposition, noun] = pool > 1 ? ['in', number === 1 ? 'comparison' : 'comparisons'] : ['at', number === 1 ? 'point' : 'points'];
+    return `${preposition} ${isAll ? (number === 2 ? 'both ' : `all ${count(number)} `) : ''}${noun}`;
+  };
+  const side = {where, ours: shortTitle(subject, subject.key), theirs, lead, told};
   const of = (word: Word) => told.filter((verdict) => verdict.word === word);
   const [few, ceiling] = [of('few'), of('ceiling')];
   const judged = told.filter(({word}) => isJudged(word));
@@ -76,18 +82,19 @@ function single({ours, theirs, lead}: Side, [verdict]: Told[]): string {
   return `${ours} ${verdict.word === 'better' ? lead.better : lead.worse} than ${theirs}: ${figureOf(verdict)} ${lead.of}.`;
 }
 
-function several({ours, theirs, lead}: Side, [better, worse, undecided]: [Told[], Told[], Told[]]): string {
+function several({where, ours, theirs, lead}: Side, [better, worse, undecided]: [Told[], Told[], Told[]]): string {
   const total = better.length + worse.length + undecided.length;
-  const everywhere = total === 2 ? 'both points' : `all ${count(total)} points`;
-  if (better.length === total) return `${ours} ${lead.better} than ${theirs} at ${everywhere}: ${between(better, lead)}.`;
-  if (worse.length === total) return `${ours} ${lead.worse} than ${theirs} at ${everywhere}: ${lost(worse, lead)}.`;
-  if (undecided.length === total) return `${ours} and ${theirs} are undecided at ${everywhere}: ${between(undecided, lead)}, and each interval includes 1.`;
+  const everywhere = where(total, true);
+  if (better.length === total) return `${ours} ${lead.better} than ${theirs} ${everywhere}: ${between(better, lead)}.`;
+  if (worse.length === total) return `${ours} ${lead.worse} than ${theirs} ${everywhere}: ${lost(worse, lead)}.`;
+  if (undecided.length === total) return `${ours} and ${theirs} are undecided ${everywhere}: ${between(undecided, lead)}, and each interval includes 1.`;
   const rest = undecided.length === 0 ? '' : undecided.length === 1 ? ' The other is undecided.' : ` The other ${count(undecided.length)} are undecided.`;
-  const at = (some: Told[]) => `at ${count(some.length)} of ${count(total)} points`;
+  const [preposition = '', ...noun] = where(total, false).split(' ');
+  const at = (some: Told[]) => `${preposition} ${count(some.length)} of ${count(total)} ${noun.join(' ')}`;
   if (worse.length === 0) return `Against ${theirs}, ${ours} ${lead.better} ${at(better)}: ${between(better, lead)}.${rest}`;
   if (better.length === 0) return `Against ${theirs}, ${ours} ${lead.worse} ${at(worse)}: ${lost(worse, lead)}.${rest}`;
-  const decided = undecided.length === 0 ? `${everywhere} are decided` : `${count(better.length + worse.length)} of ${count(total)} points are decided`;
-  return `Against ${theirs}, ${decided}: ${ours} ${lead.better} at ${count(better.length)}, ${withoutVerb(lead)} at ${count(worse.length)}. Lost: ${lost(worse, lead)}. Won: ${between(better)}.`;
+  const decided = undecided.length === 0 ? everywhere.replace(/^\S+ /, '') : `${count(better.length + worse.length)} of ${count(total)} ${noun.join(' ')}`;
+  return `Against ${theirs}, ${decided} are decided: ${ours} ${lead.better} ${preposition} ${count(better.length)}, ${withoutVerb(lead)} ${preposition} ${count(worse.length)}. Lost: ${lost(worse, lead)}. Won: ${between(better)}.`;
 }
 
 /** `is slower` after `is faster`: `slower`. */
@@ -154,7 +161,7 @@ function spanOf(verdicts: Verdict[]): string | undefined {
   const ratios = verdicts.flatMap(({ratio, word}) => (ratio && word === 'few' ? [ratio] : []));
   const [low, high] = [Math.min(...ratios.map(({low}) => low)), Math.max(...ratios.map(({high}) => high))];
   if (ratios.length === 0) return undefined;
-  const one = (value: number) => ratioText({median: value, low, high}).value;
+  const one = (value: number) => ratioText({median: value, low: value, high: value}).value;
   return one(low) === one(high) ? one(low) : `${bare(one(low))} to ${one(high)}`;
 }
 

@@ -4,7 +4,8 @@
 // nothing; where the load generator set the pace, its throughput is nobody's and CPU per operation is judged instead.
 import type {Ratio, Run, TargetRecord} from '../generated/records';
 import {AT_CEILING, isOfGenerator, type Lead, leadsOf, recordLeads} from './leading';
-import {generatorAtCeiling, measurement, type PageCell, type PageScenario, type Point, points} from './record';
+import {rowLabel} from './figures';
+import {generatorAtCeiling, measurement, type PageCell, type PageScenario, type Point, points, roleOf, targetOf} from './record';
 
 /** Fewest trials of which the median has an interval of at least 95 %. */
 export const LEAST_TRIALS = 6;
@@ -52,6 +53,35 @@ export function comparisons(record: PageScenario, run: Run): Comparison[] {
   const leads = recordLeads(record);
   const rank = ({subject, lead}: Comparison) => taking.indexOf(subject) * 100 + (leads.includes(lead) ? leads.indexOf(lead) : leads.length);
   return found.sort((a, b) => rank(a) - rank(b));
+}
+
+/** Ours in other ways against ours natively and without a switch: what a scenario without rivals is about. */
+export function ownComparisons(record: PageScenario, run: Run): Comparison[] {
+  const cells = new Map(record.cells.map((cell) => [cell.key, cell]));
+  const all = points(record, run);
+  const found: Comparison[] = [];
+  for (const ratio of record.ratios.filter(({kind, operation}) => (kind === 'overhead' || kind === 'variant') && operation === undefined)) {
+    const [ours, plain] = [cells.get(ratio.numerator), cells.get(ratio.denominator)];
+    const point = all.find((one) => ours !== undefined && one.cells.includes(ours));
+    if (!ours || !plain || !point || roleOf(run, ours.target) !== 'subject') continue;
+    const [own] = leadsOf(record, ours);
+    const busy = own !== undefined && isOfGenerator(own) && (generatorAtCeiling(ours) || generatorAtCeiling(plain));
+    const lead = busy ? AT_CEILING : own;
+    if (lead === undefined || lead.metric !== ratio.metric) continue;
+    const [subject, rival] = [named(run, ours), named(run, plain)];
+    const verdict = passed(point, lead, ratio, ours, plain);
+    const same = found.find((one) => one.subject.title === subject.title && one.lead === lead);
+    if (same) same.verdicts.push(verdict);
+    else found.push({subject, rival, lead, verdicts: [verdict]});
+  }
+  return found;
+}
+
+/** A target under the name of one of its rows: `PlumbKV 0.4.0, container, host network`. */
+function named(run: Run, cell: PageCell): TargetRecord {
+  const target = targetOf(run, cell.target) as TargetRecord;
+  const title = rowLabel(cell, run);
+  return {...target, key: `${target.key}/${title}`, title};
 }
 
 /** Servers over a socket and engines in a process are different things, and so are volatile and durable ones. */

@@ -1,7 +1,7 @@
 // Verdict tables: ours to each rival, a row per point and a column per rival, for each metric a scenario is about.
 import type {Run} from '../generated/records';
 import {ratio as ratioText, type Figure} from './format';
-import type {ShortLabels} from './labels';
+import {type ShortLabels, shortLabels} from './labels';
 import type {Lead} from './leading';
 import {type PageScenario, shortTitle} from './record';
 import {type Comparison, comparisons, isDecided, type Verdict, type Word} from './verdict';
@@ -19,6 +19,8 @@ export interface VerdictTable {
   title: string;
   /** `Above 1 PlumbKV 0.5.0 is faster.` */
   direction: string;
+  /** What all of its points have in common. */
+  shared: string;
   rivals: string[];
   rows: {label: string; cells: (VerdictCell | undefined)[]}[];
 }
@@ -36,9 +38,11 @@ function tableOf(group: Comparison[], labels: ShortLabels): VerdictTable[] {
   const [first] = group;
   if (!first) return [];
   const {lead, subject} = first;
-  const points = [...new Map(group.flatMap(({verdicts}) => verdicts.map(({point}) => [point.id, point] as const))).values()];
-  const rows = points.map((point) => ({
-    label: labels.short(point.label),
+  const ordered = [...new Map(group.flatMap(({verdicts}) => verdicts.map(({point}) => [point.id, point] as const))).values()];
+  // What these points share among them is said once, above what all of the page share.
+  const own = shortLabels(ordered.map(({label}) => labels.short(label)));
+  const rows = ordered.map((point) => ({
+    label: own.short(labels.short(point.label)),
     cells: group.map(({verdicts}) => {
       const found = verdicts.find((verdict) => verdict.point.id === point.id);
       return found && cellOf(found, lead);
@@ -48,6 +52,7 @@ function tableOf(group: Comparison[], labels: ShortLabels): VerdictTable[] {
   return [
     {
       title: `${capital(lead.noun)}: ${ours} to each rival`,
+      shared: own.shared,
       direction: `${lead.direction === 'higher' ? 'Above' : 'Below'} 1 ${ours} ${lead.better}.`,
       rivals: group.map(({rival}) => shortTitle(rival, rival.key)),
       rows,
@@ -61,7 +66,8 @@ function cellOf(verdict: Verdict, lead: Lead): VerdictCell {
 }
 
 function saidOf({word, n}: Verdict, {better, worse}: Lead): string {
-  if (isDecided(word)) return (word === 'better' ? better : worse).replace(/^\S+ (?:a )?/, '');
+  // `is faster` → `faster`, `uses less CPU per operation` → `less`: the table's head has the rest.
+  if (isDecided(word)) return /faster|slower|less|more|lower|higher/.exec(word === 'better' ? better : worse)?.[0] ?? word;
   if (word === 'undecided') return 'undecided';
   return word === 'few' ? (n === 1 ? 'one trial' : `${n} trials`) : 'generator’s pace';
 }

@@ -8,12 +8,14 @@ interface Props {
   label: string;
   /** Fits a wide screen, so that nothing scrolls there and its head sticks to the window. */
   isWide?: boolean;
+  /** As wide as its table, not as the page. */
+  isFit?: boolean;
   children: ReactNode;
 }
 
-export default function ScrollTable({label, isWide = false, children}: Props): ReactNode {
+export default function ScrollTable({label, isWide = false, isFit = false, children}: Props): ReactNode {
   return (
-    <div className={styles.outer}>
+    <div className={clsx(styles.outer, isFit && styles.fit)}>
       <p className={styles.hint} aria-hidden="true">
         wider than the screen: scroll sideways →
       </p>

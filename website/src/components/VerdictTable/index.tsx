@@ -5,15 +5,18 @@ import ScrollTable from '../ScrollTable';
 import styles from './styles.module.css';
 
 export default function VerdictTable({table}: {table: Table}): ReactNode {
-  const {title, direction, rivals, rows} = table;
+  const {title, shared, direction, rivals, rows} = table;
   return (
     <>
       <h3>{title}</h3>
-      <ScrollTable label={title}>
+      <ScrollTable label={title} isFit>
         <table className={`plain numbers ${styles.table}`}>
           <thead>
             <tr>
-              <th scope="col">{direction}</th>
+              <th scope="col">
+                {direction}
+                {shared ? <span className="range">{shared}</span> : null}
+              </th>
               {rivals.map((rival) => (
                 <th key={rival} scope="col">
                   {rival}

@@ -1,4 +1,4 @@
-// What shows whether a memory cap holds? Memory against the cap, the early keys, survival by age, the refused value.
+// Charts of a memory cap: memory against it, hits, survival by age, the early keys, the refused value.
 import type {ReactNode} from 'react';
 import BarChart, {type Bar} from '../../charts/BarChart';
 import SurvivalChart, {medians} from '../../charts/SurvivalChart';
@@ -7,8 +7,9 @@ import ScrollTable from '../../components/ScrollTable';
 import type {Run} from '../../generated/records';
 import {earlyKeys, refusal, survival} from '../../lib/cap';
 import {lineLabel, lookOf, rowLabel} from '../../lib/figures';
-import {bytes, count, figure, fixed, scaleFor} from '../../lib/format';
+import {bytes, count, figure, fixed} from '../../lib/format';
 import {measurement, type PageCell, type PageScenario, type Point, points, trialValues} from '../../lib/record';
+import {scaleOfAll} from '../../lib/units';
 
 interface Props {
   record: PageScenario;
@@ -103,8 +104,8 @@ function HitRatios({record, run}: Props): ReactNode {
 function CapChart({point, run, index}: {point: Point; run: Run; index: number}): ReactNode {
   const cap = point.axes.cap_bytes;
   const cells = point.cells.filter((cell) => cell.status === 'ok');
-  const measured = cells.flatMap((cell) => ['accounted_bytes', 'rss_bytes_growth'].map((metric) => measurement(cell, metric)?.high ?? 0));
-  const scale = scaleFor('bytes', Math.max(cap ?? 0, ...measured));
+  const measured = cells.flatMap((cell) => ['accounted_bytes', 'rss_bytes_growth'].flatMap((metric) => measurement(cell, metric)?.high ?? []));
+  const scale = scaleOfAll('bytes', [...measured, ...(cap ? [cap] : [])]);
   const bars = cells.flatMap((cell): Bar[] =>
     [
       {metric: 'accounted_bytes', word: 'accounted'},
