@@ -88,3 +88,23 @@ test('the disk is told where it was measured', () => {
   const told = diskSentence({...run.environment, disk_filesystem: 'ext4', disk_syncs_per_second: 10_234, disk_sync_ns_p50: 88_400});
   expect(told).toMatch(/^10,234 appends per second.*88\sµs, on ext4$/);
 });
+
+test('hits of the cache and allocations are columns where they were counted, and a table stays within ten', () => {
+  const more = [
+    measured('rss_anonymous_bytes', 'bytes', 1e6),
+    measured('cache_hit_ratio', 'ratio', 0.5),
+    measured('allocations_per_op', 'count', 1.25),
+    measured('allocated_bytes_per_op', 'bytes', 300),
+    measured('write_amplification_ratio', 'ratio', 1.1),
+    measured('disk_bytes', 'bytes', 1e9),
+    measured('settled_ops_per_second', '1/s', 1e5),
+    measured('settle_ms', 'ms', 12),
+  ];
+  const {record, run} = embedded('load', more);
+  expect(heads(record)).toEqual(expect.arrayContaining(['Cache hits', 'Allocations per op', 'Allocated per op']));
+  expect(heads(record)).toHaveLength(10);
+  expect(resourceMetrics(record).map(({head}) => head)).toEqual(expect.arrayContaining(['On disk', 'Peak RSS']));
+  const {columns, groups} = blocks(record, run)[0]?.main ?? {columns: [], groups: []};
+  const at = columns.findIndex(({head}) => head === 'Cache hits');
+  expect([columns[at]?.unit, groups[0]?.rows[0]?.figures[at]?.value]).toEqual(['%', '50']);
+});
