@@ -1,11 +1,12 @@
-//! `bench-runner contracts`: JSON Schema, TypeScript types and the catalogue of scenarios, written or checked.
+//! `bench-runner contracts`: JSON Schema, TypeScript types and the generated reference, written or checked.
 
+use super::reference;
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
 use crate::campaign::catalogue;
 use crate::export::contracts;
 use anyhow::Context as _;
 
-/// Write JSON Schema, TypeScript types and the list of scenarios, or check them
+/// Write JSON Schema, TypeScript types and the reference pages, or check them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bench-runner contracts           write the files\n  \
     bench-runner contracts --check   exit 1 and name the files that are stale")]
@@ -22,9 +23,12 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         true => catalogue::scenarios(&global.root)?,
         false => Vec::new(),
     };
-    let stale = contracts::stale(&global.root, &scenarios).context("generating the contracts")?;
+    let mut all = contracts::generate(&scenarios).context("generating the contracts")?;
+    all.extend(reference::pages(&scenarios).context("generating the reference")?);
+    let stale: Vec<_> =
+        all.iter().filter(|one| one.is_stale(&global.root)).map(|one| one.path.clone()).collect();
     if !args.check {
-        for contract in contracts::generate(&scenarios)?.iter().filter(|one| stale.contains(&one.path)) {
+        for contract in all.iter().filter(|one| stale.contains(&one.path)) {
             let path = global.root.join(&contract.path);
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;

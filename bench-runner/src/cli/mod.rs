@@ -25,6 +25,7 @@ mod man;
 mod plan;
 mod power;
 mod publish;
+mod reference;
 mod report;
 mod run;
 mod selection;
@@ -45,6 +46,15 @@ pub const EXIT_REGRESSION: u8 = 2;
 pub const EXIT_INCONCLUSIVE: u8 = 3;
 /// The command line was wrong.
 pub const EXIT_USAGE: u8 = 64;
+
+/// Every exit code and its meaning.
+const EXIT_CODES: [(u8, &str); 5] = [
+    (EXIT_FINE, "success"),
+    (EXIT_TOOL_ERROR, "the tool, a target or a file failed"),
+    (EXIT_REGRESSION, "a regression, or a checked claim that does not hold (`gate`, `claims --check`)"),
+    (EXIT_INCONCLUSIVE, "nothing could be concluded (`gate`)"),
+    (EXIT_USAGE, "the command line cannot be used"),
+];
 
 /// Measures Redis-protocol servers without fooling itself, and keeps every result.
 #[derive(Debug, Parser)]

@@ -27,6 +27,14 @@ pub struct Contract {
     pub text: String,
 }
 
+impl Contract {
+    /// Whether the file is missing under `root` or differs.
+    #[must_use]
+    pub fn is_stale(&self, root: &Path) -> bool {
+        std::fs::read_to_string(root.join(&self.path)).map_or(true, |text| text != self.text)
+    }
+}
+
 /// Every generated file.
 ///
 /// # Errors
@@ -74,11 +82,8 @@ pub fn generate(scenarios: &[Scenario]) -> Result<Vec<Contract>, serde_json::Err
 /// # Errors
 /// As [`generate`].
 pub fn stale(root: &Path, scenarios: &[Scenario]) -> Result<Vec<PathBuf>, serde_json::Error> {
-    let differs = |contract: &Contract| match std::fs::read_to_string(root.join(&contract.path)) {
-        Ok(text) => text != contract.text,
-        Err(_) => true,
-    };
-    Ok(generate(scenarios)?.into_iter().filter(differs).map(|contract| contract.path).collect())
+    let stale = generate(scenarios)?.into_iter().filter(|contract| contract.is_stale(root));
+    Ok(stale.map(|contract| contract.path).collect())
 }
 
 fn schema_of<T: JsonSchema>(
