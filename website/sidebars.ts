@@ -1,8 +1,14 @@
-// In which order do the guides stand?
+// The sidebar of the documents: the sections of the catalogue, all open.
 import type {SidebarsConfig} from '@docusaurus/plugin-content-docs';
+import {CATALOGUE} from './plugins/docs/catalogue';
 
 const sidebars: SidebarsConfig = {
-  guides: ['getting-started', 'reading-the-numbers', 'what-is-measured', 'how-it-is-measured'],
+  docs: CATALOGUE.map(({label, entries}) => ({
+    type: 'category' as const,
+    label,
+    collapsible: false,
+    items: entries.map((entry) => ({type: 'doc' as const, id: entry.file.replace(/\.mdx?$/, ''), label: entry.label})),
+  })),
 };
 
 export default sidebars;

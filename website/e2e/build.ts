@@ -5,8 +5,8 @@ import {promisify} from 'node:util';
 
 const SITE = path.resolve(__dirname, '..');
 
-/** Builds the site from `results` into `out`; builds under different names share nothing and may run at once. */
-export async function buildSite(name: string, results: string, out: string): Promise<void> {
+/** Builds the site from `results` into `out`, with more variables if need be; builds under different names share nothing and may run at once. */
+export async function buildSite(name: string, results: string, out: string, environment: Record<string, string> = {}): Promise<void> {
   const cli = path.join(SITE, 'node_modules', '@docusaurus', 'core', 'bin', 'docusaurus.mjs');
   await promisify(execFile)(process.execPath, [cli, 'build', '--out-dir', out], {
     cwd: SITE,
@@ -16,6 +16,7 @@ export async function buildSite(name: string, results: string, out: string): Pro
       PLUMBKV_RESULTS: results,
       DOCUSAURUS_GENERATED_FILES_DIR_NAME: `.docusaurus/${name}`,
       DOCUSAURUS_NO_PERSISTENT_CACHE: 'true',
+      ...environment,
     },
   });
 }

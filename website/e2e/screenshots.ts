@@ -53,6 +53,13 @@ function pagesOf(build: string): Map<string, string> {
     ['method-statistics', '/benchmarks/method/statistics/'],
     ['start', '/docs/getting-started/'],
     ['reading', '/docs/reading-the-numbers/'],
+    ['docs', '/docs/'],
+    ['embed', '/docs/embed/'],
+    ['settings', '/docs/settings/'],
+    ['commands', '/docs/commands/'],
+    ['scenario-list', '/benchmarks/method/scenario-list/'],
+    ['changelog', '/docs/changelog/'],
+    ['search', '/search/?q=durable'],
     ['not-found', '/nowhere/'],
   ]);
   const built = builtVersions(build);

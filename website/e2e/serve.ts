@@ -11,18 +11,19 @@ const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
   '.woff2': 'font/woff2',
 };
 
-/** Serves a build; resolves to its address and a way to stop. */
-export function serveBuild(build = BUILD_DIR): Promise<{url: string; stop: () => Promise<void>}> {
-  if (!existsSync(path.join(build, 'index.html'))) {
+/** Serves a build, with its page for what is not found; resolves to its address and a way to stop. */
+export function serveBuild(build = BUILD_DIR, notFound = path.join(build, '404.html')): Promise<{url: string; stop: () => Promise<void>}> {
+  if (!existsSync(notFound)) {
     throw new Error(`${build} holds no built site; run 'npm run build' first`);
   }
   const server: Server = createServer((request, response) => {
     const wanted = decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname);
     const file = resolveFile(build, wanted);
-    const [status, sent] = file ? [200, file] : [404, path.join(build, '404.html')];
+    const [status, sent] = file ? [200, file] : [404, notFound];
     response.writeHead(status, {'content-type': TYPES[path.extname(sent)] ?? 'application/octet-stream'});
     response.end(readFileSync(sent));
   });

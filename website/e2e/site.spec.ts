@@ -38,6 +38,17 @@ function pageKinds(): [string, string][] {
     ['method', '/benchmarks/method/'],
     ['guide', '/docs/reading-the-numbers/'],
     ['start', '/docs/getting-started/'],
+    ['overview', '/docs/'],
+    ['embed', '/docs/embed/'],
+    ['settings', '/docs/settings/'],
+    ['commands', '/docs/commands/'],
+    ['command line', '/docs/command-line/'],
+    ['server', '/docs/server/'],
+    ['file format', '/docs/file-format/'],
+    ['changelog', '/docs/changelog/'],
+    ['scenario list', '/benchmarks/method/scenario-list/'],
+    ['statistics', '/benchmarks/method/statistics/'],
+    ['search', '/search/'],
     ['not found', '/nowhere/'],
   ];
   if (!newest) return kinds;

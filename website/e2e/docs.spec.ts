@@ -1,0 +1,84 @@
+// The documents of the built site: sidebar, search, edit links, and what other sites and crawlers read.
+import {existsSync, readFileSync, statSync} from 'node:fs';
+import path from 'node:path';
+import AxeBuilder from '@axe-core/playwright';
+import {expect, type Page, test} from '@playwright/test';
+import {CATALOGUE, ENTRIES} from '../plugins/docs/catalogue';
+import {BUILD_DIR, serveBuild} from './serve';
+
+let url = '';
+let stop: () => Promise<void> = () => Promise.resolve();
+
+test.beforeAll(async () => {
+  ({url, stop} = await serveBuild());
+});
+test.afterAll(async () => stop());
+
+async function axe(page: Page, name: string): Promise<void> {
+  const {violations} = await new AxeBuilder({page}).analyze();
+  const told = violations.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
+  expect(told, name).toEqual([]);
+}
+
+test('every document is a page with a description, an edit link and its place in the sidebar', async ({page}) => {
+  test.setTimeout(180_000);
+  for (const {file, slug, label} of ENTRIES) {
+    await page.goto(url + slug);
+    await expect(page.locator('h1')).toHaveCount(1);
+    expect((await page.locator('meta[name=description]').getAttribute('content'))?.length ?? 0, file).toBeGreaterThan(20);
+    await expect(page.getByRole('link', {name: 'Edit this page'})).toHaveAttribute('href', `https://github.com/plumbkv/plumbkv/edit/main/${file}`);
+    await expect(page.locator('.menu__link--active').getByText(label, {exact: true}).first()).toBeVisible();
+  }
+  await expect(page.locator('aside .menu')).toContainText(CATALOGUE.map(({label}) => label)[0] ?? '');
+});
+
+test('on a phone axe finds nothing in any document, light or dark', async ({browser}) => {
+  test.setTimeout(300_000);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const context = await browser.newContext({viewport: {width: 390, height: 844}, colorScheme, reducedMotion: 'reduce'});
+    const page = await context.newPage();
+    for (const {slug} of ENTRIES) {
+      await page.goto(url + slug);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(wide, slug).toBeLessThanOrEqual(0);
+      await axe(page, slug);
+    }
+    await context.close();
+  }
+});
+
+test('the search finds a term of the field, and axe nothing in its hits', async ({browser}) => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const context = await browser.newContext({colorScheme, reducedMotion: 'reduce'});
+    const page = await context.newPage();
+    await page.goto(`${url}/docs/`, {waitUntil: 'networkidle'});
+    const field = page.getByRole('combobox', {name: 'Search'}).or(page.getByLabel('Search')).first();
+    await field.click();
+    await field.pressSequentially('group commit', {delay: 20});
+    const hits = page.locator('[class*=suggestion_]');
+    await expect(hits.first()).toBeVisible();
+    await expect(page.locator('[class*=dropdownMenu]')).toContainText(/durab/i);
+    await axe(page, `hits, ${colorScheme}`);
+    await field.press('Enter');
+    await expect(page).toHaveURL(/\/docs\/(durability|durable-store|server|durable-server)\//);
+    await context.close();
+  }
+});
+
+test('the index of the search is small, and holds each document and no page of one version', () => {
+  const file = path.join(BUILD_DIR, 'search-index.json');
+  expect(statSync(file).size).toBeLessThan(2_500_000);
+  const parts = JSON.parse(readFileSync(file, 'utf8')) as {documents: {u: string}[]}[];
+  const pages = new Set(parts.flatMap(({documents}) => documents.map(({u}) => u)));
+  for (const {slug} of ENTRIES) expect([...pages], slug).toContain(slug);
+  expect([...pages].filter((page) => /^\/benchmarks\/(\d|local)/.test(page))).toEqual([]);
+});
+
+test('other sites find a picture, and crawlers a map of the site', async ({page}) => {
+  await page.goto(`${url}/docs/getting-started/`);
+  const picture = new URL((await page.locator('meta[property="og:image"]').getAttribute('content')) ?? '').pathname;
+  expect(existsSync(path.join(BUILD_DIR, picture))).toBe(true);
+  const map = readFileSync(path.join(BUILD_DIR, 'sitemap.xml'), 'utf8');
+  for (const {slug} of ENTRIES) expect(map).toContain(`${slug}</loc>`);
+  expect(map).not.toContain('/run/');
+});
