@@ -65,11 +65,11 @@ components: ## Run the criterion benchmarks of all parts, beside like parts of o
 	@rm -rf $(TARGET_DIR)/criterion
 	@CRITERION_HOME=$(abspath $(TARGET_DIR))/criterion $(STATIC_BENCH) -p plumbkv-components -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
 
-test: setup fmt-check clippy build test-rust test-shuttle test-scripts test-python compat test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, orders of threads, smoke, site
+test: setup fmt-check clippy lint-docs build test-rust test-shuttle test-scripts test-python compat test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, orders of threads, smoke, site
 	@echo "make test: all parts passed"
 
 .PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository valgrind calibrate rehearse machine-check propose
-.PHONY: fmt-check clippy deny actionlint zizmor lint-tools test-scripts image-push image-index
+.PHONY: fmt-check clippy lint-docs deny actionlint zizmor lint-tools test-scripts image-push image-index
 fmt-check:
 	@cargo fmt --all --check
 
@@ -206,7 +206,10 @@ server: build ## Run the server on 127.0.0.1:6379
 fmt: ## Format the sources
 	@cargo fmt --all
 
-lint: fmt-check clippy deny actionlint zizmor test-scripts ## Format, clippy, licences and sources of dependencies, workflows
+lint: fmt-check clippy lint-docs deny actionlint zizmor test-scripts ## Format, clippy, documents, licences and sources of dependencies, workflows
+
+lint-docs: ## Stale sentences, typed figures and unknown names in the documents
+	@.ci/lint-docs
 
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check licenses bans sources; \
