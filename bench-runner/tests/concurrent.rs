@@ -22,10 +22,10 @@ fn ten_runs_at_once_lose_nothing() {
     for _ in 0..3 {
         let asked = tiny.runner(&["db", "query", "SELECT count(*) FROM measurement"]).output().unwrap();
         let said = String::from_utf8_lossy(&asked.stderr).into_owned();
-        assert!(asked.status.success() || said.contains("there is no database"), "{said}");
+        assert!(asked.status.success() || said.contains("no database at"), "{said}");
         let rebuilt = tiny.runner(&["db", "rebuild"]).output().unwrap();
         let said = String::from_utf8_lossy(&rebuilt.stderr).into_owned();
-        assert!(rebuilt.status.success() || said.contains("lists no run"), "{said}");
+        assert!(rebuilt.status.success() || said.contains("no runs in"), "{said}");
     }
     for run in running {
         let output = run.wait_with_output().unwrap();

@@ -164,9 +164,9 @@ fn what_is_wrong_with_the_call_is_told() {
     let server = place.server("server");
     let output = place.gate(Path::new("no-such-commit"), &server, &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(told(&output).contains("neither a file nor a commit"), "{}", told(&output));
+    assert!(told(&output).contains("no file or commit"), "{}", told(&output));
     let output = place.gate(&server, &server, &["--measure-identical", "--only", "put"]);
-    assert!(told(&output).contains("no scenario `put`"), "{}", told(&output));
+    assert!(told(&output).contains("unknown scenario 'put'"), "{}", told(&output));
     let output = place.gate(&server, &server, &["--budget", "5s"]);
     assert_eq!(output.status.code(), Some(64));
     std::fs::remove_file(place.path().join("bench-gate.toml")).unwrap();

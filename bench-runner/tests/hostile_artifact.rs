@@ -56,7 +56,7 @@ fn refused_at(path: &Path, more: &[&str]) -> String {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
     assert!(output.stdout.is_empty(), "something was said all the same");
-    assert!(said.starts_with("bench-runner: the artifact is refused: "), "{said}");
+    assert!(said.starts_with("bench-runner: invalid artifact: "), "{said}");
     assert!(!said.trim_end().chars().any(char::is_control) && said.len() < 2_000, "{said:?}");
     said
 }

@@ -3,7 +3,6 @@ import {readFileSync} from 'node:fs';
 import path from 'node:path';
 import {renderToStaticMarkup} from 'react-dom/server';
 import {WIDTH} from '../src/charts/frame';
-import {RIVAL_LOOKS} from '../src/charts/looks';
 import RowChart from '../src/charts/RowChart';
 import type {MatrixRow} from '../src/lib/matrix';
 
@@ -18,7 +17,6 @@ const GAP = 40;
 /** Room for a label that reaches beyond its panel, and for half a digit before it. */
 const MARGIN = 24;
 const HEAD = 44;
-const TOKENS = ['paper', 'ink', 'quiet', 'rule', 'hair', 'ours', 'rival'] as const;
 
 /** One file per colour scheme: an image in a README does not see the page's style. */
 export function chart(panels: Panel[], scheme: Scheme): string {
@@ -49,16 +47,15 @@ function escaped(text: string): string {
 function style(scheme: Scheme): string {
   const css = readFileSync(path.join(__dirname, '..', 'src', 'css', 'tokens.css'), 'utf8');
   const block = css.slice(css.indexOf(scheme === 'dark' ? ":root[data-theme='dark'] {" : ':root {'));
-  const colour = (name: string) => new RegExp(`--plumb-${name}: (#[0-9a-f]{6});`).exec(block)?.[1] ?? '#808080';
-  const [paper, ink, quiet, rule, hair, ours, rival] = TOKENS.map(colour);
+  const colours = new Map([...block.slice(0, block.indexOf('}')).matchAll(/--plumb-([\w-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name, value]));
+  const colour = (name: string) => colours.get(name) ?? '#808080';
+  const looks = [...colours].filter(([name]) => /^(ours|rival.*)$/.test(name ?? ''));
   return [
-    `text{font:12px system-ui,'Segoe UI',Roboto,'Liberation Sans',sans-serif;fill:${quiet}}`,
-    `.title{font-size:15px;font-weight:600;fill:${ink}}`,
-    `.grid{stroke:${hair}}.baseline,.tick{stroke:${rule}}`,
-    `.bar{fill:${rival}}.ours .bar{fill:${ours}}`,
-    `.trials,.trials-inside{fill:none;stroke-width:4.5;stroke-linecap:round;stroke:${rival}}.ours .trials{stroke:${ours}}`,
-    `.series .trials-inside{stroke-width:2.5;stroke:${paper}}`,
-    ...RIVAL_LOOKS.map((look) => `.${look} .bar{fill:${colour(look)}}.${look} .trials{stroke:${colour(look)}}`),
-    `.bar-label{fill:${ink}}.direct{font-weight:600}.direct.ours{fill:${ours}}.note{font-weight:400}`,
+    `text{font:12px system-ui,'Segoe UI',Roboto,'Liberation Sans',sans-serif;fill:${colour('quiet')}}`,
+    `.title{font-size:15px;font-weight:600;fill:${colour('ink')}}`,
+    `.grid{stroke:${colour('hair')}}.baseline,.tick{stroke:${colour('rule')}}`,
+    `.trials,.trials-inside{fill:none;stroke-width:4.5;stroke-linecap:round}.bar-label{fill:${colour('ink')}}.direct{font-weight:600}.note{font-weight:400}`,
+    ...looks.map(([name, value]) => `.${name} :is(.bar,.marker){fill:${value}}.${name} .trials{stroke:${value}}.direct.${name}{fill:${value}}`),
+    `.series .trials-inside{stroke-width:2.5;stroke:${colour('paper')}}`,
   ].join('');
 }

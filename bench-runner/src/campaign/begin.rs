@@ -147,7 +147,7 @@ pub fn choose(all: Vec<Scenario>, wanted: &[String], groups: &[Group]) -> anyhow
     let keys: Vec<&str> = all.iter().map(Scenario::key).collect();
     for key in wanted {
         if !keys.contains(&key.as_str()) {
-            bail!("no scenario `{key}`; {}", strict::advice(key, &keys));
+            bail!("unknown scenario '{key}'; {}", strict::advice(key, &keys));
         }
     }
     let is_wanted = |one: &Scenario| {
@@ -170,7 +170,7 @@ pub fn planned(
 ) -> anyhow::Result<plan::Plan> {
     for key in &selection.targets {
         if catalogue.get(key).is_none() {
-            bail!("no target `{key}`; {}", strict::advice(key, &catalogue.keys()));
+            bail!("unknown target '{key}'; {}", strict::advice(key, &catalogue.keys()));
         }
     }
     let admits = |target: &str, mode: Mode| {
@@ -399,7 +399,7 @@ pub fn same_programs(campaign: &Campaign, bench: &Bench) -> anyhow::Result<()> {
         };
         if now.map(digest) != Some(digest(then)) {
             bail!(
-                "the program of {} is not the one run {} began with: start a new run, or put the old one back",
+                "the program of {} has changed since run {} began: start a new run, or restore the program",
                 then.key,
                 campaign.id
             );

@@ -206,7 +206,7 @@ fn an_interrupted_campaign_goes_on_where_it_stopped_and_measures_nothing_twice()
 
     // Two at once would measure every step twice.
     let busy = Journal::open(results.path(), None).unwrap_err().to_string();
-    assert!(busy.contains("being carried out by another process"), "{busy}");
+    assert!(busy.contains("another process is measuring run"), "{busy}");
     let known = unfinished(results.path()).unwrap();
     assert!(known.len() == 1 && known[0].1, "{known:?}");
     assert_eq!((known[0].0.state, known[0].0.steps_done), (UnfinishedState::Failed, 3));

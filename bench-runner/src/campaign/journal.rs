@@ -109,7 +109,7 @@ impl Journal {
                     })
                 }
                 None if ids.is_empty() => bail!("no interrupted run in {}", home.display()),
-                None => bail!("no interrupted run {wanted}; there are: {}", ids.join(", ")),
+                None => bail!("no interrupted run {wanted}: expected one of {}", ids.join(", ")),
             },
             None => {
                 for id in ids.iter().rev() {
@@ -126,7 +126,7 @@ impl Journal {
         let Some((id, lock)) = found else {
             match busy {
                 Some(id) => {
-                    bail!("run {id} is being carried out by another process; wait until it has ended")
+                    bail!("another process is measuring run {id}: wait until it ends")
                 }
                 None => bail!("no interrupted run in {}: start one without --resume", home.display()),
             }

@@ -9,29 +9,29 @@ use anyhow::anyhow;
 use jiff::Zoned;
 use std::path::PathBuf;
 
-/// Write down a loss that is accepted, with its reason; without an artifact: list what was
+/// Record an accepted regression with its reason; without an artifact, list them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   bench-runner bless target/bench-gate/gate.json --reason \"every SET is logged now\"
   bench-runner bless artifact.zip --head-commit \"$HEAD_SHA\" --pull 7 --reason \"…\" --days 30
   bench-runner bless
 
-Each series that the gate called a regression becomes a dated line of results/blessings.json. The trends on the site draw it
-until it expires; then the loss stands there as a loss again. Nothing else is loosened by it.")]
+Each series that the gate judged a regression becomes a dated entry of results/blessings.json, which the trends on the site \
+show until it expires. Gates are not affected.")]
 pub(super) struct Args {
-    /// gate.json, a folder or an archive that holds it
+    /// gate.json, or a folder or an archive with it
     #[arg(value_name = "ARTIFACT", requires = "reason")]
     artifact: Option<PathBuf>,
-    /// What is gained for the loss: one line
+    /// Why the regression is accepted, in one line
     #[arg(long, value_name = "TEXT", requires = "artifact")]
     reason: Option<String>,
-    /// Full id of the commit that the gate must be of
+    /// Full commit id that the gate must have judged
     #[arg(long, value_name = "SHA", value_parser = super::comment::full_commit)]
     head_commit: Option<String>,
     /// Number of the pull request
     #[arg(long, value_name = "N")]
     pull: Option<u32>,
-    /// How long it holds, days
+    /// Days until it expires
     #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u16).range(1..=i64::from(DAYS_MAX)))]
     days: u16,
     /// Folder of the records [default: <root>/results]
@@ -48,7 +48,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         return Ok(EXIT_FINE);
     };
     let gate = read_gate(&artifact, args.head_commit.as_deref())
-        .map_err(|error| anyhow!("the artifact is refused: {}", escape::terminal(&error.to_string())))?;
+        .map_err(|error| anyhow!("invalid artifact: {}", escape::terminal(&error.to_string())))?;
     match bless(&results, &gate, &Wanted { reason, pull: args.pull, today, days: args.days }) {
         Ok(new) => {
             if !global.quiet {

@@ -13,25 +13,25 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Measure how often the gate errs on this machine
+/// Measure the false positive and detection rates of the gate on this machine
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  bench-runner calibrate                     an hour's worth; the next call goes on behind it
+  bench-runner calibrate                     for an hour; the next call continues
   bench-runner calibrate --slice 10m --gates 8
 
-Five gates in nine compare a build with itself; the others slow it by 5 or 10 percent, as work or as sleep. Noise is measured
-first, apart from all gates. Each gate that ended is kept in results/calibration/<machine>.json at once.")]
+Five gates in nine compare a build with itself; the others slow it by 5 or 10 %, as CPU work or as sleep. Noise is \
+measured first, apart from the gates. Finished gates are stored in results/calibration/<machine>.json at once.")]
 pub(super) struct Args {
-    /// The commit that is compared with itself
+    /// The commit to compare with itself
     #[arg(long, value_name = "REF", default_value = "HEAD")]
     commit: String,
-    /// What is measured [default: as bench-runner gate]
+    /// What to measure [default: as for gate]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// No gate is begun after so much time
+    /// Start no gate after this time
     #[arg(long, value_name = "TIME", default_value = "60m", value_parser = duration)]
     slice: Duration,
-    /// No gate is begun once there are so many in all
+    /// Start no gate once this many are stored
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     gates: usize,
     /// Budget of each gate

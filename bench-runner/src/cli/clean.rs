@@ -5,20 +5,20 @@ use super::{EXIT_FINE, EXIT_TOOL_ERROR, Global};
 use crate::target::external::{is_prefix, parse};
 use anyhow::{Error, bail};
 
-/// List, or remove, keys that a killed run left on a server that is not the runner's
+/// List or delete keys that a killed run left on a running server
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   bench-runner clean --target redis://127.0.0.1:6379
-      lists the prefixes of the runner's under which there are keys
+      list the prefixes of bench-runner that have keys
   bench-runner clean --target redis://127.0.0.1:6379 --prefix plumb:0123456789abcdef:
-      deletes the keys under that one
+      delete the keys with this prefix
 
-Only keys that begin with the prefix are deleted. A prefix may belong to a run that is going on.")]
+Only keys with the prefix are deleted. A prefix may belong to a run in progress.")]
 pub(super) struct Args {
     /// The server: redis://[user:password@]host:port[/database], rediss://…, unix:///path
     #[arg(long, value_name = "URL")]
     target: String,
-    /// Delete the keys under this prefix; without it, prefixes are listed and nothing is deleted
+    /// Delete the keys with this prefix; without it, only list prefixes
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
 }
@@ -28,7 +28,7 @@ pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
     let server = parse(&args.target).map_err(Error::msg)?;
     if server.page.is_some() {
         bail!(
-            "{} is an HTTP server: the runner only reads there, so it cannot have left anything",
+            "{} is an HTTP server: bench-runner only reads from it, so there is nothing to clean",
             server.shown
         );
     }
@@ -46,9 +46,7 @@ pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
         return Ok(EXIT_FINE);
     };
     if !is_prefix(&prefix) {
-        bail!(
-            "'{prefix}' is no prefix of the runner, which are plumb: and sixteen hexadecimal digits and a colon"
-        );
+        bail!("invalid prefix '{prefix}': expected plumb:, sixteen hexadecimal digits and a colon");
     }
     let server = server.under(&prefix);
     let deleted = server.remove_left_behind().map_err(Error::msg)?;

@@ -10,28 +10,27 @@ use crate::output::{escape, gate};
 use anyhow::{Context as _, anyhow};
 use std::path::PathBuf;
 
-/// Spell a gate's artifact as the comment on its pull request
+/// Render the artifact of a gate as a pull request comment
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bench-runner comment artifact.zip --head-commit \"$HEAD_SHA\" --out comment.md\n  \
     bench-runner comment gate.json\n\n\
-    The artifact is treated as data: 'gate.json' is read from it and nothing else, nothing is unpacked, every text in it is \
-    escaped. Refused with exit code 1: archives over 8 MiB or of more than 16 entries; entries over 4 MiB uncompressed, \
-    encrypted, or named by a path that leads elsewhere; links; another or a newer schema; more than 2,000 verdicts; another \
-    head commit.\n\n\
-    The first line of the comment is a hidden marker, by which it is found again and edited."
+    The artifact is untrusted: only gate.json is read, nothing is unpacked to disk, and all text is escaped. Refused with \
+    exit code 1: archives over 8 MiB or with more than 16 entries; entries over 4 MiB uncompressed, encrypted, or with a path \
+    outside the archive; links; an unknown schema; more than 2,000 verdicts; another head commit.\n\n\
+    The first line of the comment is a hidden marker, which identifies it for later edits."
 )]
 pub(super) struct Args {
-    /// The archive as it was downloaded, a folder that holds gate.json, or gate.json itself
+    /// The downloaded archive, a folder with gate.json, or gate.json
     #[arg(value_name = "ARTIFACT")]
     artifact: PathBuf,
-    /// Full id of the commit that the gate must be of
+    /// Full commit id that the gate must have judged
     #[arg(long, value_name = "SHA", value_parser = full_commit)]
     head_commit: Option<String>,
-    /// A sentence on how often the gate errs [default: from results/calibration of the machine that measured]
+    /// Sentence on the error rates of the gate [default: from results/calibration of its machine]
     #[arg(long, value_name = "TEXT")]
     quote: Option<String>,
-    /// File to write the comment to, instead of stdout
+    /// Write the comment to this file [default: stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -40,7 +39,7 @@ pub(super) struct Args {
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     // What is wrong may quote what is wrong: one line, and nothing in it drives the terminal.
     let gate = read_gate(&args.artifact, args.head_commit.as_deref())
-        .map_err(|error| anyhow!("the artifact is refused: {}", escape::terminal(&error.to_string())))?;
+        .map_err(|error| anyhow!("invalid artifact: {}", escape::terminal(&error.to_string())))?;
     let quote = match args.quote {
         Some(given) => Some(given),
         None => calibrated(global, &gate.machine_key),

@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bench-runner compare 0.1.0 latest\n  \
     bench-runner --format json compare 2026-11-20T10 2026-11-21T10\n  \
-    bench-runner compare results/local/my-machine/2026-11-20T1000Z-full-0a1b latest --metric ops_per_second\n\n\
-    faster, slower (better, worse where it is no time): the intervals of both runs are apart. undecided: they meet, or a run \
-    has fewer than six trials (quick, smoke). The runs were not interleaved: what changed on the machine between them is \
-    inside the difference. Runs of different machines or CPU models are refused.")]
+    bench-runner compare 0.1.0 latest --metric ops_per_second\n\n\
+    faster, slower (or better, worse): the intervals of the two runs do not overlap. undecided: they overlap, or a run has \
+    fewer than six trials (quick, smoke). The runs were not interleaved, so the difference includes any change of the \
+    machine between them. Runs on different machines or CPU models are refused.")]
 pub(super) struct Args {
-    /// The earlier run: its id or the beginning of it, a version, 'latest', or the folder of a run
+    /// The earlier run: an id or its prefix, a version, 'latest', or the folder of a run
     first: String,
     /// The later run
     second: String,
@@ -52,7 +52,7 @@ fn named(results: &Path, wanted: &str) -> anyhow::Result<Found> {
     }
     ensure!(
         !wanted.contains('/'),
-        "{wanted} is no folder of a run: it holds no run.json; give a run's id, a version or 'latest'"
+        "no run.json in {wanted}: expected the folder of a run, a run id, a version or 'latest'"
     );
     let is_version = listed_runs(results)?.iter().any(|listed| listed.version == wanted);
     match is_version {

@@ -15,16 +15,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Say what a version lacks before it can be released
+/// List what a version lacks before it can be released
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  bench-runner complete --version 0.5.1                   exit 1 where something is missing
+  bench-runner complete --version 0.5.1          exit code 1 if something is missing
   bench-runner complete --version 0.5.1 --format json
 
-A version owes every cell of the profile quick, every cell of the profile release in the groups that
-results/versions.toml names for it (a minor version: in all), and a verdict on every claim of these groups.
-One machine has to have all of it. Cells of targets that are an image alone may be skipped. All runs of the
-version must come from the same engine sources (git's hash of engine/).")]
+A version needs, on one machine: every cell of the profile quick, every cell of the profile release in the groups \
+that results/versions.toml lists for it (all groups for a minor version), and a verdict on every claim of these groups. \
+Cells of targets that exist only as an image may be skipped. All runs must come from the same engine sources (the git tree \
+hash of engine/).")]
 pub(super) struct Args {
     /// The version
     #[arg(long = "version", value_name = "VERSION")]
@@ -87,7 +87,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         });
     }
     let Some(best) = all.into_iter().min_by_key(Found::faults) else {
-        bail!("results/ holds no run of version {version}: 'bench-runner publish' puts one there");
+        bail!("no published run of version {version}: add one with 'bench-runner publish'");
     };
     put(&match global.format {
         Format::Json => format!("{:#}\n", as_json(version, &groups, &best)),

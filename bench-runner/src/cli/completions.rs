@@ -4,7 +4,7 @@ use super::{CommandLine, EXIT_FINE, Global};
 use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};
 
-/// Print a shell's completion script
+/// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  bench-runner completions bash > ~/.local/share/bash-completion/completions/bench-runner"

@@ -6,12 +6,12 @@ use crate::campaign::catalogue;
 use crate::export::contracts;
 use anyhow::Context as _;
 
-/// Write JSON Schema, TypeScript types and the reference pages, or check them
+/// Write or check the generated files: JSON Schema, TypeScript types, reference pages
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bench-runner contracts           write the files\n  \
-    bench-runner contracts --check   exit 1 and name the files that are stale")]
+    bench-runner contracts --check   exit code 1 if files are stale")]
 pub(super) struct Args {
-    /// Write nothing; exit 1 and name the files that are stale
+    /// Write nothing; list stale files and exit with 1
     #[arg(long)]
     check: bool,
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Ask, check, rebuild or prune the SQLite database of results
+/// Query, check, rebuild or prune the SQLite database of results
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bench-runner db query \"SELECT target, mode, median FROM latest_measurement WHERE metric = 'startup_ms'\"\n  \
@@ -37,59 +37,59 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Ask one SELECT; nothing can be changed
+    /// Run one SELECT on the database, read-only
     Query {
-        /// The question
+        /// The SELECT statement
         sql: String,
-        /// Comma-separated values (RFC 4180), with a line of names
+        /// Print comma-separated values (RFC 4180) with a header line
         #[arg(long)]
         csv: bool,
-        /// How long an answer may take, seconds
+        /// Timeout of the query, seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
         timeout_s: f64,
     },
-    /// List tables and views with their columns and rows
+    /// List tables and views with their columns and row counts
     Tables,
-    /// Print the statements that made the tables, or one of them
+    /// Print the CREATE statements of all tables, or of one
     Schema {
         /// Only this table or view
         table: Option<String>,
     },
-    /// Make the database again from the JSON records, published and local
+    /// Rebuild the database from all JSON records, published and local
     Rebuild {
         /// The database, as --database
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Check every record's digest, and the database against the records
+    /// Check the digest of every record, and the database against the records
     Check {
-        /// Make the database again where it is not sound
+        /// Rebuild the database if it is damaged
         #[arg(long)]
         repair: bool,
     },
-    /// Write the record of a run from its rows: the same files, byte for byte
+    /// Write the JSON record of a run from its rows, byte for byte
     Export {
-        /// Id of a run, the beginning of one, or 'latest'
+        /// Id of a run, a prefix of one, or 'latest'
         run: String,
-        /// Folder that is to hold it, in the shape of results/
+        /// Folder to write to, laid out as results/
         #[arg(long, value_name = "DIR")]
         into: PathBuf,
-        /// The version it stands under, where it stands under several
+        /// The version of the run, if it belongs to several
         #[arg(long = "version", value_name = "VERSION")]
         version: Option<String>,
     },
-    /// Take a database of an older bench-runner to today's shape
+    /// Migrate a database of an older bench-runner to the current schema
     Migrate,
-    /// Remove local runs; published ones are never touched. Only shows which, without --yes
+    /// Delete local runs; published ones are kept. Without --yes, only list them
     #[command(group = clap::ArgGroup::new("which").required(true))]
     Prune {
-        /// Keep the newest so many
+        /// Keep this many of the newest runs
         #[arg(long, value_name = "N", group = "which")]
         keep: Option<usize>,
-        /// Remove those that started longer ago: 30d, 12h
+        /// Delete runs older than this: 30d, 12h
         #[arg(long, value_name = "AGE", group = "which", value_parser = age)]
         older_than: Option<SignedDuration>,
-        /// Do it
+        /// Delete them
         #[arg(long)]
         yes: bool,
     },
@@ -110,7 +110,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             let made = db::query(&database, SCHEMA, PATIENCE)?;
             let wanted = |row: &&Vec<Value>| table.as_deref().is_none_or(|name| row[0] == name);
             let texts: Vec<String> = made.rows.iter().filter(wanted).map(|row| plain(&row[1])).collect();
-            ensure!(!texts.is_empty(), "no such table; 'bench-runner db tables' lists them");
+            ensure!(!texts.is_empty(), "no such table: 'bench-runner db tables' lists them");
             stdout::put(&format!("{};\n", texts.join(";\n\n")))?;
         }
         Action::Rebuild { out } => {

@@ -8,7 +8,7 @@ use crate::output::table;
 use crate::target::{choose_cpus, cpus_usable};
 use serde_json::{Value, json};
 
-/// Show the machine, its environment and the source, as a record made now would hold them
+/// Print the machine, environment and source as they would be recorded now
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
 

@@ -15,31 +15,33 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Judge a change: base against head, on this machine, in turns
+/// Compare base and head on this machine, and judge the change
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  bench-runner gate --base main --head HEAD                  what a pull request would be told
-  bench-runner gate --base ./server-old --head ./server-new  two programs that are there already
+  bench-runner gate --base main --head HEAD
+  bench-runner gate --base ./server-old --head ./server-new   two built programs
   bench-runner gate --base main --head HEAD --budget 5m --out gate-result
   bench-runner gate --base v1 --head v2 --config bench-gate.toml --root ../my-server
 
-Outcomes: pass, improvement (exit 0), regression (2), inconclusive and not measured (3). Exit 1: a build, a server or a file
-failed; 64: the command line was wrong. A change is called only when it is as large as the limit, most blocks agree on its
-direction, and its interval leaves out no change; docs/statistics.md has the rule and how often it errs.")]
+A change is reported only if it reaches the limit, most blocks agree on its direction, and its interval excludes \
+no change. bench-runner/docs/statistics.md has the rule and its error rates.
+
+Exit codes: 0 pass or improvement; 1 a build or a file failed; 2 regression; 3 inconclusive or not measured, for example \
+because a server does not start; 64 usage error.")]
 pub(super) struct Args {
-    /// What the change is compared with: a commit, a branch, or a program
+    /// The baseline: a commit, a branch or a program
     #[arg(long, value_name = "REF|FILE")]
     base: String,
-    /// The change: a commit, a branch, or a program
+    /// The change: a commit, a branch or a program
     #[arg(long, value_name = "REF|FILE")]
     head: String,
-    /// What is measured, and how a commit is built [default: <root>/bench-runner/gate.toml, else <root>/bench-gate.toml]
+    /// What to measure and how to build a commit [default: <root>/bench-runner/gate.toml or <root>/bench-gate.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What callgrind counts beside [default: <root>/bench-runner/counted.toml, else <root>/bench-counted.toml, if there is one]
+    /// What to count with callgrind [default: <root>/bench-runner/counted.toml or <root>/bench-counted.toml, if present]
     #[arg(long, value_name = "FILE")]
     counted: Option<PathBuf>,
-    /// Only this scenario of the file; may be given several times
+    /// Only this scenario of the file; may be repeated
     #[arg(long, value_name = "SCENARIO")]
     only: Vec<String>,
     /// Time that measuring may take, from when both programs are built: 90s, 20m

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Import criterion estimates as a run of their own
+/// Import criterion estimates as a run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  make components && bench-runner import criterion target/criterion\n\n\
-    'bench-runner run --criterion DIR' takes them into a run instead.")]
+    To include them in another run, use bench-runner run --criterion DIR.")]
 pub(super) struct Args {
     #[command(subcommand)]
     from: From,
@@ -22,7 +22,7 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum From {
-    /// Estimates of 'cargo bench'
+    /// Estimates written by cargo bench
     Criterion {
         /// Criterion's folder
         #[arg(default_value = "target/criterion")]

@@ -6,17 +6,17 @@ use crate::campaign::catalogue::STARTER;
 use anyhow::{Context as _, bail};
 use std::path::PathBuf;
 
-/// Write commented scenarios for measuring a server of your own
+/// Write commented scenarios to start measuring your own server
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  bench-runner init bench        writes bench/README.md and bench/scenarios/
+  bench-runner init bench     write bench/README.md and bench/scenarios/
   cd bench
-  bench-runner run --target redis://127.0.0.1:6379      or http://127.0.0.1:8080/path
+  bench-runner run --target redis://127.0.0.1:6379    or http://127.0.0.1:8080/path
   bench-runner report latest
 
-Files that are there already are never overwritten.")]
+Existing files are not overwritten.")]
 pub(super) struct Args {
-    /// The folder, made if it is not there
+    /// The folder; created if it does not exist
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 }
@@ -30,7 +30,7 @@ pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
         .map(|path| path.display().to_string())
         .collect();
     if !taken.is_empty() {
-        bail!("{} is there already, and nothing was written: choose another folder", taken.join(", "));
+        bail!("{} already exists, and nothing was written: choose another folder", taken.join(", "));
     }
     for (file, text) in STARTER {
         let path = args.dir.join(file);

@@ -1,9 +1,9 @@
-//! `bench-runner list`: what can be measured here, and with what?
+//! `bench-runner list`: the scenarios, the targets found on this machine, and the profiles.
 
 use super::selection::ToolArgs;
 use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
-use crate::campaign::begin::{Bench, Selection, Tools, planned};
+use crate::campaign::begin::{Bench, Selection, Tools, choose, planned};
 use crate::campaign::catalogue;
 use crate::output::{progress::words, table};
 use crate::plan::mode_name;
@@ -11,7 +11,7 @@ use crate::scenario::{PROFILES, Rules, profile_name};
 use serde_json::json;
 use std::time::Duration;
 
-/// Show the scenarios, the targets found here and the profiles
+/// List scenarios, the targets found on this machine, and profiles
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -33,7 +33,8 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             targets: Vec::new(),
             modes: Vec::new(),
         };
-        let plan = planned(&scenarios, &bench.catalogue, &selection, 0)?;
+        // As `plan` counts: without scenarios that are measured only by name.
+        let plan = planned(&choose(scenarios.clone(), &[], &[])?, &bench.catalogue, &selection, 0)?;
         profiles.push((profile, Rules::of(profile), plan.cells(), plan.seconds()));
     }
     if global.format == Format::Json {
@@ -41,6 +42,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             "scenarios": scenarios.iter().map(|one| json!({
                 "key": one.key(), "title": one.definition().title, "kind": one.definition().kind.name(),
                 "stresses": one.definition().stresses, "revision": one.definition().revision,
+                "group": one.definition().group, "by_name": one.definition().by_name,
             })).collect::<Vec<_>>(),
             "targets": bench.records,
             "profiles": profiles.iter().map(|(profile, rules, cells, seconds)| json!({
@@ -57,10 +59,17 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let rows: Vec<Vec<String>> = scenarios
         .iter()
         .map(|one| {
-            vec![one.key().to_owned(), one.definition().title.clone(), one.definition().stresses.clone()]
+            let definition = one.definition();
+            let mark = if definition.by_name { " (only with --scenario)" } else { "" };
+            vec![
+                one.key().to_owned(),
+                definition.group.name().to_owned(),
+                format!("{}{mark}", definition.title),
+                definition.stresses.clone(),
+            ]
         })
         .collect();
-    show(&["scenario", "title", "stresses"], &[], &rows)?;
+    show(&["scenario", "group", "title", "stresses"], &[], &rows)?;
     let rows: Vec<Vec<String>> = bench
         .records
         .iter()
@@ -88,6 +97,6 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             ]
         })
         .collect();
-    show(&["profile", "trials", "a cell runs", "cells", "takes about"], &[1, 2, 3, 4], &rows)?;
+    show(&["profile", "trials", "seconds per trial", "cells", "duration"], &[1, 2, 3, 4], &rows)?;
     Ok(EXIT_FINE)
 }

@@ -9,11 +9,11 @@ use crate::target::cpus_usable;
 use clap::Subcommand;
 use serde_json::json;
 
-/// Show the machines whose results are kept, and which one this is
+/// List the machines with stored results, and identify this one
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A machine that is not listed is recorded as unknown-<fingerprint>. To name it, add its \
-    fingerprint to results/machines.toml: bench-runner/docs/machines.md."
+    fingerprint to results/machines.toml; see bench-runner/docs/machines.md."
 )]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -22,9 +22,9 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say what of this machine makes figures unsteady, and how it is changed; changes nothing itself
+    /// Report settings of this machine that add noise, and how to change them; changes nothing
     #[command(
-        after_help = "Exit codes: 0 fit, 1 not. What a virtual machine does not show keeps it not out.\n\
+        after_help = "Exit codes: 0 fit, 1 not fit. Properties that a virtual machine hides do not count against it.\n\
         Reasons: bench-runner/docs/machines.md."
     )]
     Check,

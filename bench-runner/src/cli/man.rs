@@ -6,13 +6,13 @@ use anyhow::Context as _;
 use clap::CommandFactory as _;
 use std::path::PathBuf;
 
-/// Print the manual page, or write one per sub-command into a folder
+/// Print the manual page, or write the pages of all sub-commands to a folder
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bench-runner man | man -l -\n  bench-runner man --dir ~/.local/share/man/man1"
 )]
 pub(super) struct Args {
-    /// Write the pages of all sub-commands here instead of printing the command's own
+    /// Write the pages of all sub-commands to this folder
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -50,15 +50,15 @@ pub const EXIT_USAGE: u8 = 64;
 /// Every exit code and its meaning.
 const EXIT_CODES: [(u8, &str); 5] = [
     (EXIT_FINE, "success"),
-    (EXIT_TOOL_ERROR, "the tool, a target or a file failed"),
-    (EXIT_REGRESSION, "a regression, or a checked claim that does not hold (`gate`, `claims --check`)"),
-    (EXIT_INCONCLUSIVE, "nothing could be concluded (`gate`)"),
-    (EXIT_USAGE, "the command line cannot be used"),
+    (EXIT_TOOL_ERROR, "error: the tool, a target or a file failed"),
+    (EXIT_REGRESSION, "regression (`gate`), or a claim that fails (`claims --check`)"),
+    (EXIT_INCONCLUSIVE, "inconclusive, or not measured (`gate`)"),
+    (EXIT_USAGE, "usage error"),
 ];
 
-/// Measures Redis-protocol servers without fooling itself, and keeps every result.
+/// Benchmarks Redis-protocol servers and embedded stores side by side, and stores every trial.
 #[derive(Debug, Parser)]
-#[command(name = "bench-runner", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "bench-runner", version, max_term_width = 100, after_help = after_help())]
 struct CommandLine {
     #[command(flatten)]
     global: Global,
@@ -67,35 +67,43 @@ struct CommandLine {
 }
 
 const EXAMPLES: &str = "Examples:
-  bench-runner list                          what can be measured here
-  bench-runner verify                        do all targets answer rightly?
-  bench-runner run --profile smoke           everything once, under a minute
+  bench-runner list                    scenarios, targets and profiles
+  bench-runner verify                  check the answers of every target
+  bench-runner plan --group wire       steps and duration of a run
+  bench-runner run --profile smoke     every cell once, in under a minute
   bench-runner run --scenario wire-single --target plumbkv --no-container
-  bench-runner report latest                 the last run as a table
+  bench-runner report latest           the newest run as a table
 
-Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 the tool, a target or a file
-failed, 64 the command line was wrong.";
+Results are written to stdout, progress and notes to stderr.";
 
-/// What every sub-command knows.
+fn after_help() -> String {
+    let codes: String = EXIT_CODES.iter().map(|(code, meaning)| format!("\n  {code:<4}{meaning}")).collect();
+    format!("{EXAMPLES}\n\nExit codes:{codes}")
+}
+
+/// Heading of the options that every sub-command has.
+const GLOBAL: &str = "Global options";
+
+/// Options that every sub-command has.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Global {
-    /// Shape of what is printed on stdout
-    #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
+    /// Output format
+    #[arg(long, global = true, value_enum, default_value_t = Format::Human, help_heading = GLOBAL)]
     pub format: Format,
-    /// Root of the checkout: scenarios, docker/ and results/ are found below it
-    #[arg(long, global = true, value_name = "DIR", default_value = ".")]
+    /// Root of the checkout, with scenarios, docker/ and results/
+    #[arg(long, global = true, value_name = "DIR", default_value = ".", help_heading = GLOBAL)]
     pub root: PathBuf,
-    /// No progress on stderr
-    #[arg(long, short, global = true)]
+    /// Do not print progress
+    #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub quiet: bool,
 }
 
-/// Shape of what is printed on stdout.
+/// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Tables for a terminal.
+    /// Text tables.
     Human,
-    /// One JSON document.
+    /// A JSON document.
     Json,
     /// Markdown tables.
     Markdown,

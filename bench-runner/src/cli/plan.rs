@@ -1,4 +1,4 @@
-//! `bench-runner plan`: which steps would a run take, in which order, and how long?
+//! `bench-runner plan`: the steps of a run, their order and duration.
 
 use super::selection::SelectionArgs;
 use super::stdout::put;
@@ -7,13 +7,15 @@ use crate::campaign::begin::{choose, draw_seed, has_room, planned};
 use crate::campaign::catalogue;
 use crate::output::{progress::words, table};
 use crate::plan::{mode_name, placement_name, step_seconds};
+use crate::scenario::Scenario;
 use serde_json::json;
 use std::time::Duration;
 
-/// Show the steps of a run and what they cost, without measuring
+/// Print the steps of a run and their duration, without measuring
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bench-runner plan --profile quick\n  \
-    bench-runner plan --profile full --budget 8h      exit 1 when it takes longer\n  \
+    bench-runner plan --group durable\n  \
+    bench-runner plan --profile full --budget 8h     exit code 1 if it takes longer\n  \
     bench-runner plan --scenario wire-single --format json")]
 pub(super) struct Args {
     #[command(flatten)]
@@ -23,7 +25,9 @@ pub(super) struct Args {
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let selection = args.selection.selection();
-    let scenarios = choose(catalogue::scenarios(&global.root)?, &selection.scenarios, &selection.groups)?;
+    let all = catalogue::scenarios(&global.root)?;
+    let scenarios = choose(all.clone(), &selection.scenarios, &selection.groups)?;
+    let left_out: Vec<&str> = by_name(&all, &scenarios);
     let targets = catalogue::targets(&global.root, &scenarios)?;
     let seed = args.selection.seed.unwrap_or_else(draw_seed);
     let plan = planned(&scenarios, &targets, &selection, seed)?;
@@ -31,10 +35,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let disk_bytes = plan.disk_bytes();
     // First of all: hours are of no use where there is no room.
     if disk_bytes > 0 && global.format != Format::Json {
-        put(&format!("Room on the disk for the files of embedded engines: {}\n\n", room(disk_bytes)))?;
+        put(&format!("Disk space for embedded engines: {}\n\n", room(disk_bytes)))?;
     }
     if global.format == Format::Json {
-        let all = json!({"seed": seed, "estimated_s": seconds, "cells": plan.cells(), "disk_bytes": disk_bytes, "steps": plan.steps});
+        let all = json!({"seed": seed, "estimated_s": seconds, "cells": plan.cells(), "disk_bytes": disk_bytes,
+            "left_out": left_out, "steps": plan.steps});
         put(&format!("{all:#}\n"))?;
     } else {
         let rows: Vec<Vec<String>> = plan
@@ -59,15 +64,28 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             _ => put(&format!("{}\n", table::human(&head, &[0, 1, 6, 7], &rows)))?,
         }
         put(&format!(
-            "\n{} steps, {} cells, about {} (an estimate; what is disturbed is measured again); seed {seed}\n",
+            "\n{} steps, {} cells, about {} (estimate; disturbed steps are repeated); seed {seed}\n",
             plan.steps.len(),
             plan.cells(),
             words(Duration::from_secs_f64(seconds))
         ))?;
+        for key in left_out {
+            put(&format!("not included: {key}, which is measured only with --scenario {key}\n"))?;
+        }
     }
     has_room(&plan)?;
     args.selection.check_budget(seconds)?;
     Ok(EXIT_FINE)
+}
+
+/// Scenarios that are measured only when they are named, and are not among the chosen.
+pub(super) fn by_name<'a>(all: &'a [Scenario], chosen: &[Scenario]) -> Vec<&'a str> {
+    let is_chosen = |key: &str| chosen.iter().any(|one| one.key() == key);
+    all.iter()
+        .filter(|one| one.definition().by_name)
+        .map(Scenario::key)
+        .filter(|key| !is_chosen(key))
+        .collect()
 }
 
 /// `up to 21.3 GB at one time (an estimate), 34.0 GB free in /tmp`.

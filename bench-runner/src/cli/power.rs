@@ -6,16 +6,16 @@ use crate::gate::{Case, Noise, Power, Rules, simulate};
 use crate::output::table;
 use serde_json::json;
 
-/// Simulate how often the gate's rule errs
+/// Simulate the error rates of the gate's rule
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bench-runner power                                  the whole table, a few minutes\n  \
-    bench-runner power --block-sd 3 --scenarios 6       only this noise and this many scenarios\n\n\
-    One scenario of several is made slower by each effect; the code that judges pull requests is given blocks drawn from a normal\n\
-    distribution. The same seed gives the same table."
+    after_help = "Examples:\n  bench-runner power                              the whole table, a few minutes\n  \
+    bench-runner power --block-sd 3 --scenarios 6   one noise level, six scenarios\n\n\
+    One of the scenarios is made slower by each effect. The code that judges pull requests is given blocks drawn from a \
+    normal distribution. The same seed gives the same table."
 )]
 pub(super) struct Args {
-    /// Standard deviations of a block's log ratio, percent
+    /// Standard deviations of the log ratio of a block, percent
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2,3,5,8")]
     block_sd: Vec<f64>,
     /// How much worse the changed scenario is, percent

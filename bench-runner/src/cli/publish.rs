@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 /// Publish a local run under a version
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bench-runner publish latest --version 0.1.0\n\n\
-    Copies the run to results/<version>/<machine>/<run>/ with the version rewritten, and enters it in results/index.json. \
-    What is published already is never changed. A run of more than 5 MiB is published in parts. Runs of one \
-    version whose engine sources differ are refused.")]
+    Copies the run to results/<version>/<machine>/<run>/ with the version rewritten, and adds it to results/index.json. \
+    Published runs are never changed. A run over 5 MiB is published in parts. A run whose engine sources differ \
+    from those of the version's other runs is refused.")]
 pub(super) struct Args {
-    /// Id of a local run, the beginning of one, or 'latest'
+    /// Id of a local run, a prefix of one, or 'latest'
     run: String,
     /// The version it was measured for
     #[arg(long = "version", value_name = "VERSION")]
@@ -31,7 +31,11 @@ pub(super) struct Args {
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.unwrap_or_else(|| global.root.join("results"));
-    ensure!(is_version(&args.version), "'{}' is no version: major.minor.patch, as in 0.1.0", args.version);
+    ensure!(
+        is_version(&args.version),
+        "invalid version '{}': expected major.minor.patch, for example 0.1.0",
+        args.version
+    );
     let found = find_run(&results, &args.run, Some("local"))?;
     admit(&found, &args.version)?;
     known_machine(&found.run, &machines(&global.root)?)?;
@@ -56,20 +60,16 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
 /// What may be published: a whole run with figures, of the version it says.
 fn admit(found: &Found, version: &str) -> anyhow::Result<()> {
     let run = &found.run;
-    ensure!(
-        run.profile != Profile::Smoke,
-        "run {} is a smoke run: its figures mean nothing, and it is never published",
-        run.id
-    );
+    ensure!(run.profile != Profile::Smoke, "run {} is a smoke run, which cannot be published", run.id);
     ensure!(
         run.state == RunState::Complete,
-        "run {} was interrupted: 'bench-runner run --resume' goes on with it",
+        "run {} was interrupted: continue it with 'bench-runner run --resume'",
         run.id
     );
     ensure!(!found.scenarios.is_empty(), "run {} holds no scenario", run.id);
     ensure!(
         !run.source.dirty,
-        "run {} measured files that differed from commit {}: nobody could measure them again; commit, and run anew",
+        "run {} was measured with uncommitted changes on top of {}: commit them, and measure again",
         run.id,
         run.source.commit
     );
@@ -186,10 +186,10 @@ mod tests {
             let error = admit(&one, "0.0.1").unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        refused(|one| one.run.profile = Profile::Smoke, "never published");
+        refused(|one| one.run.profile = Profile::Smoke, "cannot be published");
         refused(|one| one.run.state = RunState::Interrupted, "--resume");
         refused(|one| one.scenarios.clear(), "no scenario");
-        refused(|one| one.run.source.dirty = true, "commit, and run anew");
+        refused(|one| one.run.source.dirty = true, "uncommitted changes");
         refused(|one| one.run.source.version = "0.2.0".into(), "measured version 0.2.0, not 0.0.1");
     }
 }

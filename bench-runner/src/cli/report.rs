@@ -1,4 +1,4 @@
-//! `bench-runner report`: a stored run as a table, on screen or spliced into a document.
+//! `bench-runner report`: a stored run as a table, printed or spliced into a document.
 
 use super::{EXIT_FINE, Format, Global, stdout};
 use crate::export::{Found, find_run};
@@ -14,26 +14,26 @@ const END: &str = "<!-- results:end -->";
 #[command(
     after_help = "Examples:\n  bench-runner report\n  bench-runner report latest --scenario wire-single\n  \
     bench-runner --format json report 2026-11-20T1\n  \
-    bench-runner report latest --html report.html\n  bench-runner report --version 0.1.0 --into README.md\n\n\
-    A document has two lines, <!-- results:begin --> and <!-- results:end -->; what stands between them is replaced."
+    bench-runner report latest --html report.html\n  bench-runner report --version 0.1.0 --into FIGURES.md\n\n\
+    --into replaces the text between the lines <!-- results:begin --> and <!-- results:end --> of a document."
 )]
 pub(super) struct Args {
-    /// Id of a run, the beginning of one, or 'latest'
+    /// Id of a run, a prefix of one, or 'latest'
     #[arg(default_value = "latest")]
     run: String,
-    /// Look only among the runs of this version ('local' for this machine's own)
+    /// Only runs of this version ('local' for unpublished ones)
     #[arg(long = "version", value_name = "VERSION")]
     version: Option<String>,
-    /// Splice a Markdown table between the markers of this document instead of printing
+    /// Replace the text between the markers of this Markdown document
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
-    /// Write one HTML file that needs nothing else: no script, no font, no network
+    /// Write a self-contained HTML file, without scripts, fonts or network access
     #[arg(long, value_name = "FILE", conflicts_with = "into")]
     html: Option<PathBuf>,
-    /// A point or two of each scenario (what --into takes unless --all is given)
+    /// One or two points per scenario (the default with --into)
     #[arg(long, conflicts_with = "all")]
     headline: bool,
-    /// Every cell (what is printed unless --headline is given)
+    /// Every cell (the default without --into)
     #[arg(long)]
     all: bool,
     /// Only these scenarios

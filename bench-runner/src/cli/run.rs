@@ -1,4 +1,4 @@
-//! `bench-runner run`: measure, and leave a record.
+//! `bench-runner run`: measure, and store the results.
 
 use super::selection::{SelectionArgs, ToolArgs};
 use super::stdout::put;
@@ -19,54 +19,55 @@ use crate::target::Catalogue;
 use crate::target::external::{draw_prefix, redacted};
 use crate::{db, export};
 use anyhow::{Context as _, bail};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Measure, and write the results to JSON and SQLite
+/// Run benchmarks, and store the results as JSON and in SQLite
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  bench-runner run                                   everything, quick profile
-  bench-runner run --profile smoke --no-container    does it all run? under a minute
+  bench-runner run                                  all scenarios, quick profile
+  bench-runner run --profile smoke --no-container   does everything run?
   bench-runner run --scenario wire-pipeline --target plumbkv --target redis-server
-  bench-runner run --dry-run --budget 10m            only the plan; exit 1 when it takes longer
-  bench-runner run --target redis://127.0.0.1:6379   a server of your own that is already running
-  bench-runner run --target http://127.0.0.1:8080/   the same over HTTP: GET of that one page, nothing else
-  bench-runner run --resume                          go on with the newest interrupted run
-  bench-runner run --profile release --slice 50m     what a release is published from, in slices; --resume goes on
+  bench-runner run --group durable --dry-run        only the size and duration
+  bench-runner run --profile release --slice 50m    stop after 50 minutes
+  bench-runner run --resume                         continue an interrupted run
+  bench-runner run --target redis://127.0.0.1:6379  a server of yours that is running
+  bench-runner run --target http://127.0.0.1:8080/  GET of that page, nothing else
 
-An interrupted run (Ctrl-C) ends its server, keeps every finished step, and says how to go on.")]
+Ctrl-C stops the server, keeps every finished step and prints the command that continues the run.")]
 pub(super) struct Args {
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
     tools: ToolArgs,
-    /// Take criterion's estimates from here into the record
+    /// Include the criterion estimates of this folder in the record
     #[arg(long, value_name = "DIR")]
     criterion: Option<PathBuf>,
-    /// Where results are kept [default: results below the root]
+    /// Folder of the results [default: <root>/results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
-    /// Version the results stand under
+    /// Version that the results belong to
     #[arg(long, value_name = "VERSION", default_value = "local")]
     version_label: String,
-    /// Why the run is made: local, ci, release
+    /// Purpose to record: local, ci or release
     #[arg(long, default_value = "local")]
     purpose: String,
-    /// Go on with an interrupted run, the newest if none is named; all else is taken from it
+    /// Continue an interrupted run [default: the newest]; all other settings come from it
     #[arg(long, value_name = "RUN-ID", num_args = 0..=1)]
     resume: Option<Option<String>>,
-    /// Stop after this time, between two steps, and say how to go on: 50m
+    /// Stop after this time, between two steps, so that --resume can continue: 50m
     #[arg(long, value_name = "TIME", value_parser = super::selection::duration)]
     slice: Option<Duration>,
-    /// Print the plan's size and time, and measure nothing
+    /// Print the size and duration of the plan, and do not measure
     #[arg(long)]
     dry_run: bool,
-    /// Measure a running server although its database holds keys: they stay as they are
+    /// Measure a running server even if its database contains keys; they are not changed
     #[arg(long)]
     allow_non_empty: bool,
-    /// Measure a running server on another machine: it is yours, or its owner agrees
+    /// Measure a running server on another machine: only with the consent of its owner
     #[arg(long)]
     allow_remote: bool,
 }
@@ -76,7 +77,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.clone().unwrap_or_else(|| global.root.join("results"));
     let url = args.selection.targets.iter().find(|target| target.contains("://")).cloned();
     if url.is_some() && args.selection.targets.len() > 1 {
-        bail!("a server that is already running is measured by itself: give one --target");
+        bail!("a running server cannot be combined with other targets: give one --target");
     }
     let all =
         if url.is_some() { catalogue::foreign(&global.root)? } else { catalogue::scenarios(&global.root)? };
@@ -123,12 +124,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     begin::has_room(&tried)?;
     args.selection.check_budget(seconds)?;
     if args.dry_run {
-        println!(
-            "{} steps, {} cells, about {}; `bench-runner plan` lists them",
-            tried.steps.len(),
-            tried.cells(),
-            words(Duration::from_secs_f64(seconds))
-        );
+        put(&dry_run(&tried, seconds, global.format))?;
         return Ok(EXIT_FINE);
     }
     let mut tools = args.tools.tools(global);
@@ -139,7 +135,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let bench = find(global, &scenarios, &tools)?;
     if stop.load(Ordering::Relaxed) {
         // A probe that was cut short may have found less than there is: that must not become a plan.
-        eprintln!("bench-runner: interrupted before the first step; nothing was written");
+        eprintln!("bench-runner: interrupted before the first step; nothing was stored");
         return Ok(EXIT_TOOL_ERROR);
     }
     begin::wanted_are_here(&plan, &selection, &bench)?;
@@ -166,6 +162,17 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let journal = Journal::create(&results, &campaign)?;
     go(&campaign, journal, &bench, &Way { results, place, stop, slice: args.slice }, global)
+}
+
+/// The size and duration of a plan.
+fn dry_run(plan: &Plan, seconds: f64, format: Format) -> String {
+    let (steps, cells) = (plan.steps.len(), plan.cells());
+    if format == Format::Json {
+        let all = json!({"steps": steps, "cells": cells, "estimated_s": seconds.round()});
+        return format!("{all:#}\n");
+    }
+    let time = words(Duration::from_secs_f64(seconds));
+    format!("{steps} steps, {cells} cells, about {time}; `bench-runner plan` lists them\n")
 }
 
 /// The steps that are something for the running server, if the plan is for one.
@@ -257,7 +264,7 @@ fn go(
         return close(&folder, journal, way, global);
     }
     tell(UnfinishedState::Failed, NOT_ENDED)
-        .with_context(|| format!("nothing was measured; once that is mended, go on with `{resume}`"))?;
+        .with_context(|| format!("nothing was measured; when fixed, continue with `{resume}`"))?;
     let limits = Limits { stop: &way.stop, until: way.slice.map(|slice| Instant::now() + slice) };
     let end = carry_out(campaign, &journal, &lab, limits, &mut shown);
     shown.end();
@@ -265,7 +272,7 @@ fn go(
         // What went wrong comes first; that the state could not be written is a consequence.
         let _ = tell(UnfinishedState::Failed, &format!("{error:#}"));
     }
-    match end.with_context(|| format!("stopped; every finished step is kept, go on with `{resume}`"))? {
+    match end.with_context(|| format!("stopped; finished steps are kept, continue with `{resume}`"))? {
         End::Interrupted { done, total } => {
             tell(
                 UnfinishedState::Interrupted,
@@ -287,7 +294,7 @@ fn go(
         End::Complete => {}
     }
     let (run, scenarios) = finish::record(campaign, &journal)?;
-    let later = || format!("every step is kept; once that is mended, `{resume}` writes the record");
+    let later = || format!("all steps are kept; when fixed, `{resume}` writes the record");
     let folder = export::write_run(&way.results, run, scenarios).with_context(later)?;
     close(&folder, journal, way, global)
 }

@@ -1,4 +1,4 @@
-//! Which part of the catalogue is meant, and where are the programs? Flags that several sub-commands share.
+//! Flags that several sub-commands share: the selected part of the catalogue, and the programs to run.
 
 use super::Global;
 use crate::campaign::begin::{Selection, Tools, target_triple};
@@ -12,13 +12,13 @@ use std::time::Duration;
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ProfileFlag {
-    /// 1 trial of 0.1 s: shows that everything runs; never published
+    /// 1 trial of 0.1 s: checks that everything runs; never published
     Smoke,
-    /// 3 trials of 1 s: a range, no interval
+    /// 3 trials of 1 s: ranges, no intervals
     Quick,
-    /// 9 trials where a claim is judged, 3 or 5 elsewhere, of 1 s: what a release is published from
+    /// 9 trials of 1 s for cells that decide a claim, 3 or 5 for others: what a release publishes
     Release,
-    /// 9 trials of 3 s: medians with exact intervals; hours
+    /// 9 trials of 3 s: medians with exact intervals; takes hours
     Full,
 }
 
@@ -28,13 +28,13 @@ pub(super) enum ProfileFlag {
 pub(super) enum ModeFlag {
     /// A process
     Native,
-    /// A process under the limits that the containers have
+    /// A process with the limits of the containers
     NativeLimited,
-    /// A container on the host's network
+    /// A container on the host network
     ContainerHost,
-    /// A container behind a published port
+    /// A container with a published port
     ContainerPublished,
-    /// As container_published, under a seccomp profile that forbids io_uring
+    /// As container_published, with a seccomp profile that forbids io_uring
     ContainerNoIoUring,
     /// A server that is already running
     External,
@@ -70,27 +70,27 @@ impl GroupFlag {
 /// Which part of the catalogue.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct SelectionArgs {
-    /// How long and how often each cell is measured
+    /// Number and duration of trials
     #[arg(long, value_enum, default_value_t = ProfileFlag::Quick)]
     pub(super) profile: ProfileFlag,
-    /// Only this scenario; may be given several times
+    /// Only this scenario; may be repeated
     #[arg(long = "scenario", value_name = "KEY")]
     pub(super) scenarios: Vec<String>,
-    /// Only the scenarios of this group; may be given several times
+    /// Only the scenarios of this group; may be repeated
     #[arg(long = "group", value_name = "GROUP", value_enum)]
     pub(super) groups: Vec<GroupFlag>,
-    /// Only this target; may be given several times. With run, one address of a server that is already running
-    /// may stand here instead: redis://[user:password@]host:port[/database], rediss://…, unix:///path, or
-    /// http://host:port/path and https://…, of which that one page is read by GET
+    /// Only this target; may be repeated. With run, the URL of one running server instead:
+    /// redis://[user:password@]host:port[/database], rediss://…, unix:///path, or http(s)://host:port/path,
+    /// of which only that page is requested
     #[arg(long = "target", value_name = "KEY|URL")]
     pub(super) targets: Vec<String>,
-    /// Only this mode; may be given several times
+    /// Only this mode; may be repeated
     #[arg(long = "mode", value_enum)]
     pub(super) modes: Vec<ModeFlag>,
-    /// Seed of the order of steps and of every key sequence; drawn when absent, and recorded
+    /// Seed for the order of steps and all key sequences [default: random; recorded]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 53))]
     pub(super) seed: Option<u64>,
-    /// Refuse a plan that takes longer: 90s, 10m, 2h
+    /// Fail if the plan takes longer than this: 90s, 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) budget: Option<Duration>,
 }
@@ -126,8 +126,8 @@ impl SelectionArgs {
     pub(super) fn check_budget(&self, seconds: f64) -> anyhow::Result<()> {
         match self.budget {
             Some(budget) if seconds > budget.as_secs_f64() => bail!(
-                "the plan takes about {}, more than the budget of {}: choose a shorter --profile, or fewer \
-                 scenarios with --scenario KEY",
+                "the plan takes about {}, longer than the budget of {}: choose a shorter --profile, or select \
+                 scenarios with --scenario or --group",
                 crate::output::progress::words(Duration::from_secs_f64(seconds)),
                 crate::output::progress::words(budget)
             ),
@@ -139,13 +139,13 @@ impl SelectionArgs {
 /// Where the programs are.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct ToolArgs {
-    /// Another file for a target's program: --bin redis-server=/opt/redis/redis-server
+    /// Program of a target: --bin redis-server=/opt/redis/redis-server; may be repeated
     #[arg(long = "bin", value_name = "KEY=PATH", value_parser = key_and_path)]
     pub(super) bins: Vec<(String, PathBuf)>,
-    /// The server under test [default: target/<triple>/release/plumbkv below the root]
+    /// The server under test [default: <root>/target/<triple>/release/plumbkv]
     #[arg(long, value_name = "PATH")]
     pub(super) server_binary: Option<PathBuf>,
-    /// Do without containers; their cells are recorded as skipped
+    /// Skip container cells; they are recorded as skipped
     #[arg(long)]
     pub(super) no_container: bool,
 }
@@ -166,9 +166,9 @@ impl ToolArgs {
 
 fn key_and_path(text: &str) -> anyhow::Result<(String, PathBuf)> {
     let (key, path) =
-        text.split_once('=').context("write KEY=PATH, for example redis-server=/opt/redis-server")?;
+        text.split_once('=').context("expected KEY=PATH, for example redis-server=/opt/redis-server")?;
     if key.is_empty() || path.is_empty() {
-        bail!("write KEY=PATH, for example redis-server=/opt/redis-server");
+        bail!("expected KEY=PATH, for example redis-server=/opt/redis-server");
     }
     Ok((key.to_owned(), PathBuf::from(path)))
 }
@@ -179,10 +179,11 @@ pub(super) fn duration(text: &str) -> anyhow::Result<Duration> {
         "" | "s" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
-        unit => bail!("unknown unit '{unit}': write 90s, 10m or 2h"),
+        unit => bail!("unknown unit '{unit}': expected s, m or h, as in 90s, 10m or 2h"),
     };
-    let number: f64 = digits.parse().context("write a number and a unit: 90s, 10m, 2h")?;
-    Duration::try_from_secs_f64(number * seconds).context("write a time that is not negative: 90s, 10m, 2h")
+    let number: f64 = digits.parse().context("expected a number and a unit, as in 90s, 10m or 2h")?;
+    Duration::try_from_secs_f64(number * seconds)
+        .context("expected a positive duration, as in 90s, 10m or 2h")
 }
 
 #[cfg(test)]

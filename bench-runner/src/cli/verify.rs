@@ -13,11 +13,11 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Check all scenarios, start every target found here in each of its modes and check its answers
+/// Validate all scenarios, and check the answers of every target in every mode
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exits 1 with one line when a scenario is not in order, a target answers wrongly, or \
-    the server under test is not there. A rival or a container runtime that is not installed is no error."
+    after_help = "Exit code 1 if a scenario is invalid, a target gives a wrong answer, or the server under test is \
+    missing. Rivals and container runtimes that are not installed are not errors."
 )]
 pub(super) struct Args {
     #[command(flatten)]

@@ -211,7 +211,7 @@ fn foreign_and_broken_files_are_refused_with_a_way_out() {
         "{error}"
     );
     let error = rebuild(folder.path(), &folder.path().join("out.sqlite"), &|| Ok(Vec::new())).unwrap_err();
-    assert!(error.to_string().contains("lists no run"), "{error}");
+    assert!(error.to_string().contains("no runs in"), "{error}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path, _writing: &Writing) -> anyhow::Result<Connection
 pub(super) fn open_to_read(path: &Path) -> anyhow::Result<Connection> {
     ensure!(
         path.exists(),
-        "there is no database {}; 'bench-runner run' or 'bench-runner db rebuild' makes it",
+        "no database at {}: create it with 'bench-runner run' or 'bench-runner db rebuild'",
         path.display()
     );
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -146,7 +146,7 @@ fn known_version(connection: &Connection, path: &Path) -> anyhow::Result<i32> {
             return Err(error).with_context(|| format!("{} is being written", path.display()));
         }
         found => found.with_context(|| {
-            format!("{} is no database; remove it and run 'bench-runner db rebuild'", path.display())
+            format!("{} is not a database: remove it and run 'bench-runner db rebuild'", path.display())
         })?,
     };
     if !(1..=USER_VERSION).contains(&found) {

@@ -59,7 +59,7 @@ pub fn rebuild(
     let runs = listed_runs(results)?;
     ensure!(
         !runs.is_empty(),
-        "{} lists no run: neither index.json nor local/index.json was found there; 'bench-runner run' makes one",
+        "no runs in {}: found neither index.json nor local/index.json; create a run with 'bench-runner run'",
         results.display()
     );
     file::create(out, |connection| {
@@ -115,7 +115,7 @@ fn put_unfinished(connection: &Connection, told: &Unfinished) -> anyhow::Result<
 /// # Errors
 /// When there is none, it is of a newer shape, or the disk refuses; it is then as it was.
 pub fn migrate(path: &Path) -> anyhow::Result<bool> {
-    ensure!(path.exists(), "there is no database {}", path.display());
+    ensure!(path.exists(), "no database at {}", path.display());
     let writing = Writing::begin(path)?;
     let before = schema::version(&Connection::open(path)?).unwrap_or_default();
     file::open(path, &writing)?;
@@ -152,7 +152,7 @@ pub fn load(path: &Path, wanted: &str, version: Option<&str>) -> anyhow::Result<
     let several: Vec<&str> = found.iter().map(|(_, id, _)| id.as_str()).filter(|other| other != id).collect();
     ensure!(
         wanted == "latest" || wanted == id || several.is_empty(),
-        "'{wanted}' is the beginning of several runs: {id}, {}",
+        "run '{wanted}' is ambiguous: {id}, {}",
         several.join(", ")
     );
     let versions: Vec<&str> =

@@ -31,7 +31,7 @@ pub fn query(path: &Path, sql: &str, patience: Duration) -> anyhow::Result<Answe
     let first = first_word(sql);
     ensure!(
         ["SELECT", "WITH", "VALUES", "EXPLAIN"].contains(&first.as_str()),
-        "the database is append-only: only questions (SELECT, WITH, VALUES, EXPLAIN) are carried out, not '{first}'"
+        "the database is opened read-only: expected SELECT, WITH, VALUES or EXPLAIN, not '{first}'"
     );
     let handle = connection.get_interrupt_handle();
     let (done, ended) = mpsc::channel::<()>();
@@ -45,22 +45,21 @@ pub fn query(path: &Path, sql: &str, patience: Duration) -> anyhow::Result<Answe
     drop(done);
     let _ = watch.join();
     match answer {
-        Err(error) if is_interrupted(&error) => bail!(
-            "no answer after {} s; ask for less, or give it longer with --timeout-s",
-            patience.as_secs_f64()
-        ),
+        Err(error) if is_interrupted(&error) => {
+            bail!("no result after {} s: narrow the query, or raise --timeout-s", patience.as_secs_f64())
+        }
         other => other,
     }
 }
 
 fn ask(connection: &Connection, sql: &str) -> anyhow::Result<Answer> {
     let mut statement = connection.prepare(sql).map_err(|error| misspelled(sql, error))?;
-    ensure!(statement.readonly(), "the database is append-only: only questions (SELECT) are carried out");
+    ensure!(statement.readonly(), "the database is opened read-only: expected a SELECT");
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = Vec::new();
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
-        ensure!(rows.len() < ROWS_MAX, "more than {ROWS_MAX} rows; ask for fewer with LIMIT");
+        ensure!(rows.len() < ROWS_MAX, "more than {ROWS_MAX} rows: add a LIMIT");
         let cells = (0..columns.len()).map(|column| Ok(as_json(row.get_ref(column)?)));
         rows.push(cells.collect::<rusqlite::Result<Vec<Value>>>()?);
     }
@@ -77,21 +76,21 @@ fn misspelled(sql: &str, error: Error) -> anyhow::Error {
     match error {
         Error::SqlInputError { msg, offset, .. } => {
             let Some(before) = usize::try_from(offset).ok().and_then(|end| sql.get(..end)) else {
-                return anyhow::anyhow!("the question is no valid SQL: {msg}");
+                return anyhow::anyhow!("invalid SQL: {msg}");
             };
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
             let near: String = sql[before.len()..].chars().take(20).collect();
             anyhow::anyhow!(
-                "the question is no valid SQL: {msg} (line {line}, column {column}, at '{}'); 'bench-runner db tables' \
+                "invalid SQL: {msg} (line {line}, column {column}, at '{}'); 'bench-runner db tables' \
                  lists tables and columns",
                 near.lines().next().unwrap_or_default()
             )
         }
         Error::MultipleStatement => {
-            anyhow::anyhow!("that is more than one statement; one question is answered at a time")
+            anyhow::anyhow!("more than one statement: expected a single SELECT")
         }
-        other => anyhow::anyhow!("the question is no valid SQL: {other}"),
+        other => anyhow::anyhow!("invalid SQL: {other}"),
     }
 }
 

@@ -29,9 +29,9 @@ pub fn find_run(results: &Path, wanted: &str, version: Option<&str>) -> anyhow::
     if all.is_empty() {
         match version {
             Some(version) => {
-                bail!("{shown} holds no run of version '{version}'; 'bench-runner run' makes a local one")
+                bail!("no run of version '{version}' in {shown}")
             }
-            None => bail!("{shown} holds no run yet; 'bench-runner run' makes one"),
+            None => bail!("no runs in {shown}: create one with 'bench-runner run'"),
         }
     }
     if wanted == "latest" {
@@ -50,12 +50,12 @@ pub fn find_run(results: &Path, wanted: &str, version: Option<&str>) -> anyhow::
         let mut ids: Vec<&str> = all.iter().map(|listed| listed.run.id.as_str()).collect();
         ids.dedup();
         if ids.len() > 1 {
-            bail!("'{wanted}' is the beginning of several runs: {}", ids.join(", "));
+            bail!("run '{wanted}' is ambiguous: {}", ids.join(", "));
         }
     }
     // A published run stands under `local` as well, where it was made; both hold the same figures.
     let Some(listed) = all.pop() else {
-        bail!("{shown} holds no run '{wanted}'; its index.json and local/index.json list those it has");
+        bail!("no run '{wanted}' in {shown}: index.json and local/index.json list its runs");
     };
     let (run, scenarios) = read_indexed_run(&listed.base, &listed.run)?;
     Ok(Found { folder: listed.folder(), run, scenarios })

@@ -245,7 +245,7 @@ pub(crate) fn ensure_plain(name: &str) -> anyhow::Result<()> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     if name.is_empty() || name.starts_with('.') || !name.bytes().all(plain) {
         bail!(
-            "'{name}' cannot name a folder of results: letters, digits, '.', '-' and '_' only, no dot in front"
+            "invalid name '{name}' for a folder of results: expected letters, digits, '.', '-' and '_', not starting with a dot"
         );
     }
     Ok(())

@@ -84,7 +84,7 @@ fn names_cannot_lead_out_of_results() {
         let (mut run, scenarios) = small_run_as("r1", "0.0.1", EARLIER);
         run.machine_key = bad.to_owned();
         let error = write_run(results.path(), run, scenarios).unwrap_err();
-        assert!(error.to_string().contains("cannot name a folder"), "{bad}: {error}");
+        assert!(error.to_string().contains("invalid name"), "{bad}: {error}");
     }
     let (run, mut scenarios) = small_run_as("r1", "0.0.1", EARLIER);
     scenarios[0].scenario.key = "run".into();

@@ -77,7 +77,7 @@ impl Catalogue {
     /// No such target; the message names the nearest one.
     pub fn override_bin(&mut self, key: &str, path: PathBuf) -> anyhow::Result<()> {
         if self.get(key).is_none() {
-            bail!("no target `{key}` in targets.toml; {}", strict::advice(key, &self.keys()));
+            bail!("unknown target '{key}' in targets.toml; {}", strict::advice(key, &self.keys()));
         }
         self.overrides.insert(key.to_owned(), path);
         Ok(())

@@ -76,10 +76,10 @@ fn side(
 }
 
 fn resolve(root: &Path, given: &str) -> anyhow::Result<String> {
-    ensure!(!given.starts_with('-'), "'{given}' is neither a file nor a commit");
+    ensure!(!given.starts_with('-'), "no file or commit '{given}'");
     let reference = format!("{given}^{{commit}}");
     git(root, &["rev-parse", "--verify", "--end-of-options", &reference])
-        .with_context(|| format!("'{given}' is neither a file nor a commit that is here"))
+        .with_context(|| format!("no file or commit '{given}'"))
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
@@ -247,8 +247,8 @@ mod tests {
         assert!(error("HEAD", Some(&bad)).contains("no compiler here"));
         assert!(error("HEAD", Some(&recipe("true"))).contains("left no program"));
         assert!(error("HEAD", None).contains("[build]"));
-        assert!(error("nowhere", Some(&bad)).contains("neither a file nor a commit"));
-        assert!(error("--upload-pack=x", Some(&bad)).contains("neither a file nor a commit"));
+        assert!(error("nowhere", Some(&bad)).contains("no file or commit"));
+        assert!(error("--upload-pack=x", Some(&bad)).contains("no file or commit"));
     }
 
     #[test]

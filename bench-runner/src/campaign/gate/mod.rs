@@ -219,7 +219,7 @@ fn steps(options: &Options, seed: u64) -> anyhow::Result<Vec<plan::Step>> {
     for wanted in &options.only {
         if !keys.contains(wanted) {
             let known: Vec<&str> = keys.iter().map(String::as_str).collect();
-            bail!("the gate has no scenario `{wanted}`; it has {}", known.join(", "));
+            bail!("unknown scenario '{wanted}' of the gate: expected {}", known.join(", "));
         }
     }
     ensure!(!steps.is_empty(), "the gate's file has no load that its subject can be given here");

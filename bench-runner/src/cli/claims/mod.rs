@@ -14,21 +14,21 @@ use anyhow::Context as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Judge every claim of results/claims.toml by the stored runs
+/// Judge every claim of results/claims.toml from the stored runs
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bench-runner claims                   by the newest published version of each machine\n  \
-    bench-runner claims --run latest      by one run, a local one too\n  \
-    bench-runner claims --check           exit 2 when a claim fails\n  \
-    bench-runner claims --write           renew results/claims.json, which the site reads\n\n\
-    A claim holds when the median meets its bound and the far end of the median's interval misses it by at most 3 %\n\
+    after_help = "Examples:\n  bench-runner claims                from the newest published version of each machine\n  \
+    bench-runner claims --run latest   from one run, which may be local\n  \
+    bench-runner claims --check        exit code 2 if a claim fails\n  \
+    bench-runner claims --write        update results/claims.json, which the site reads\n\n\
+    A claim holds if the median meets its bound and the far end of the interval of the median misses it by at most 3 % \
     (CPU time per operation) or 5 % (throughput, latency). Fewer than six trials give no verdict."
 )]
 pub(super) struct Args {
-    /// Judge by this run instead: its id, the beginning of it, or 'latest'
+    /// Judge from this run only: an id, a prefix of one, or 'latest'
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// Exit 2 when a claim fails
+    /// Exit with 2 if a claim fails
     #[arg(long)]
     check: bool,
     /// Write <results>/claims.json
