@@ -67,6 +67,7 @@ test('ratios carry one or two decimals, and more where their ends would read ali
   expect(ratio({median: 0.8234, low: 0.81, high: 0.84})).toEqual({value: '0.82×', low: '0.81×', high: '0.84×'});
   expect(ratio({median: 12.3456, low: 12.3452, high: 12.3468})).toEqual({value: '12.346×', low: '12.345×', high: '12.347×'});
   expect(ratio({median: 1.0038, low: 1.0031, high: 1.09})).toMatchObject({value: '1.004×', low: '1.003×'});
+  expect(ratio({median: 0.0002131, low: 0.000188, high: 0.000232})).toEqual({value: '0.00021×', low: '0.00019×', high: '0.00023×'});
   expect(ratio({median: 244, low: 231, high: 260}).value).toBe('240×');
 });
 

@@ -39,7 +39,9 @@ export function familiesOf(record: PageScenario, cells: PageCell[]): Family[] {
   const all = [...found.values()];
   // Where nothing else was measured, nothing is folded.
   if (all.every(({folded}) => folded)) return all.map((family) => ({...family, folded: false}));
-  return [...all.filter(({folded}) => !folded), ...all.filter(({folded}) => folded)];
+  // A scenario about loading begins with its loads, whatever else is measured on them.
+  const isFirst = ({title}: Family) => title === 'Loads' && record.scenario.key.startsWith('load');
+  return [...all.filter(isFirst), ...all.filter((one) => !one.folded && !isFirst(one)), ...all.filter(({folded}) => folded)];
 }
 
 function familyOf({scenario}: PageScenario, {axes}: PageCell): Omit<Family, 'cells'> {
@@ -47,7 +49,7 @@ function familyOf({scenario}: PageScenario, {axes}: PageCell): Omit<Family, 'cel
   if (scenario.kind === 'memory_cap') return {title: MEMORY_CAP[operation] ?? 'Other loads', folded: false};
   if (operation === 'peak') return {title: 'Closed-loop peak', folded: false};
   if (scenario.kind !== 'embedded') return {title: 'Requests', folded: false};
-  if (operation === 'stock') return {title: 'Loads of the stored directories', folded: !scenario.key.startsWith('load')};
+  if (operation === 'stock') return scenario.key.startsWith('load') ? {title: 'Loads', folded: false} : {title: 'Loads of the stored directories', folded: true};
   const isMix = operation.startsWith('ycsb');
   return {title: EMBEDDED[operation] ?? (isMix ? 'Reads and writes' : 'Reads'), folded: false};
 }

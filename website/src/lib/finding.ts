@@ -120,10 +120,16 @@ function figuresOf(record: PageScenario, run: Run): Finding[] {
   const [first] = recordLeads(record);
   const leading = [...closed, ...open].filter((cell) => cell.axes.variant === undefined && leadsOf(record, cell).some((lead) => lead === first));
   const told = byClass(withCells(record, leading), run, (own, named) =>
-    headlinePoints(points(own, run)).flatMap((point) => pointFinding(record, {...point, label: named(labels.short(point.label))}, run)),
+    headlinePoints(mostTrialsFirst(points(own, run))).flatMap((point) => pointFinding(record, {...point, label: named(labels.short(point.label))}, run)),
   );
   const {kind} = record.scenario;
   return [...told, ...(kind === 'expiry' ? heldFindings(record, run) : []), ...(kind === 'memory_cap' ? hitFindings(record, run, labels) : [])];
+}
+
+/** Of points that represent a scenario equally well, those with more trials do. */
+function mostTrialsFirst(all: Point[]): Point[] {
+  const trials = ({cells}: Point) => Math.max(0, ...cells.flatMap(({measurements}) => measurements.map(({n}) => n)));
+  return [...all].sort((a, b) => trials(b) - trials(a));
 }
 
 function pointFinding(record: PageScenario, point: Point, run: Run): Finding[] {

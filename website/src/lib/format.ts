@@ -86,9 +86,11 @@ export function count(value: number): string {
  */
 export function ratio(measured: Spreadable): Figure {
   const {median, low, high} = measured;
-  let places = Math.min(decimals(measured), median < 0.1 ? 4 : 2);
+  // Two decimals, or two digits of what is far below 1.
+  const most = median < 0.1 ? 1 - exponent(median) : 2;
+  let places = Math.min(decimals(measured), most);
   const endsAtOne = () => (low > 1 || high < 1) && [low, high].some((end) => fixed(end, places) === fixed(1, places));
-  while (low !== high && places < 4 && (endsAtOne() || fixed(low, places) === fixed(high, places))) places += 1;
+  while (low !== high && places < most + 2 && (endsAtOne() || fixed(low, places) === fixed(high, places))) places += 1;
   const text = (value: number) => `${fixed(value, places)}×`;
   return {value: text(median), low: text(low), high: text(high)};
 }

@@ -99,7 +99,7 @@ export function isOfGenerator({metric}: Lead): boolean {
 }
 
 /** What a scenario is about before anything else that it measures on the way. */
-const FIRST: Lead[] = [LEADS.knee, LEADS.compact, LEADS.peak, LEADS.cpu, LEADS.p99];
+const FIRST: Lead[] = [LEADS.knee, LEADS.compact, LEADS.settled, LEADS.loaded, LEADS.peak, LEADS.cpu, LEADS.p99];
 
 /** The leads of a whole record, the most important first. */
 export function recordLeads(record: PageScenario): Lead[] {

@@ -173,6 +173,11 @@ function headlinesOf(record: PageScenario): Metric[] {
   return isDurable(record) ? DURABLE : (HEADLINES[record.scenario.kind] ?? HEADLINES.wire ?? []);
 }
 
+/** The same columns in the words of engines in a process, where there is no loop and no server. */
+export function inWordsOfEngines(metrics: Metric[]): Metric[] {
+  return metrics.map((metric) => ({...metric, ...(metric.group === RESPONSE ? {group: PER_OPERATION} : {}), ...(metric.key === SERVER_CPU.key ? {head: CPU.head} : {})}));
+}
+
 /** Names of the percentiles over their columns. */
 export function timesHead(record: PageScenario): string {
   if (record.scenario.kind === 'embedded') return PER_OPERATION;

@@ -4,8 +4,9 @@ import {familiesOf} from './families';
 import {count, duration, figure, fixed, type Figure, type Scale} from './format';
 import {lookOf, rowLabel} from './figures';
 import type {ShortLabels} from './labels';
-import {checkMetrics, headlineMetrics, type Metric, resourceMetrics, slimMetrics, timeMetrics, timesHead} from './metrics';
+import {checkMetrics, headlineMetrics, inWordsOfEngines, type Metric, resourceMetrics, slimMetrics, timeMetrics, timesHead} from './metrics';
 import {generatorAtCeiling, keepsNothing, measurement, type PageCell, type PageScenario, points, shortTitle} from './record';
+import {isInProcess} from './regime';
 import type {Look} from '../charts/frame';
 import {isWithinReach, scaleOfAll, scaleOfMost} from './units';
 
@@ -51,10 +52,11 @@ const SAME: ShortLabels = {shared: '', short: (label) => label};
 /** The tables of some cells, family by family. */
 export function blocks(record: PageScenario, run: Run, labels: ShortLabels = SAME): Block[] {
   return familiesOf(record, record.cells).map(({title, folded, cells}) => {
-    const of = (metrics: Metric[], skipsFailures = false) => build({record, cells, run, metrics, labels, skipsFailures});
+    const isEngine = isInProcess(run, {...record, cells});
+    const of = (metrics: Metric[], skipsFailures = false) => build({record, cells, run, metrics: isEngine ? inWordsOfEngines(metrics) : metrics, labels, skipsFailures});
     const times = timeMetrics(record, cells);
     const more = [
-      {title: `Percentiles: ${lower(timesHead(record))}`, table: of(times, true)},
+      {title: `Percentiles: ${isEngine ? 'time per operation' : lower(timesHead(record))}`, table: of(times, true)},
       {title: 'Resources', table: of(resourceMetrics(record, cells), true)},
     ];
     return {title, folded, main: of(headlineMetrics(record, cells)), more: more.filter(({table}) => table.columns.length > 0 && table.groups.length > 0)};

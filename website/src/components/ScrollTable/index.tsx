@@ -16,9 +16,11 @@ interface Props {
 export default function ScrollTable({label, isWide = false, isFit = false, children}: Props): ReactNode {
   return (
     <div className={clsx(styles.outer, isFit && styles.fit)}>
-      <p className={styles.hint} aria-hidden="true">
-        wider than the screen: scroll sideways →
-      </p>
+      {isFit ? null : (
+        <p className={styles.hint} aria-hidden="true">
+          wider than the screen: scroll sideways →
+        </p>
+      )}
       <div className={clsx(styles.frame, isWide && styles.wide)} role="region" aria-label={label} tabIndex={0}>
         {children}
       </div>

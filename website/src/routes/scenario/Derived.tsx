@@ -83,16 +83,15 @@ export default function Derived({record, run}: Props): ReactNode {
 /** Throughput of every step as a ratio to native, one chart per point. */
 function RatioCharts({record, run}: Props): ReactNode {
   const pairs = compared(record, 'overhead').filter(({ratio}) => ratio.metric === 'ops_per_second' || ratio.metric === 'startup_ms');
-  const points = [...new Set(pairs.map(pointOf))];
+  // A single step is in the table below.
+  const points = [...new Set(pairs.map(pointOf))].filter((point) => pairs.filter((pair) => pointOf(pair) === point).length > 1);
   const ends = pairs.flatMap(({ratio}) => [ratio.low, ratio.high]).filter((value) => value > 0);
-  if (ends.length === 0) return null;
+  if (ends.length === 0 || points.length === 0) return null;
   const [min, max] = [Math.min(0.8, ...ends) * 0.95, Math.max(1.25, ...ends) * 1.05];
   return (
     <Multiples>
       {points.map((point, index) => {
         const own = pairs.filter((pair) => pointOf(pair) === point);
-        // A single step is in the table below.
-        if (own.length < 2) return null;
         const what = own[0]?.ratio.metric === 'startup_ms' ? 'start' : 'throughput';
         const rows = own.map(({ratio, numerator}) => ({
           label: rowLabel(numerator, run),
