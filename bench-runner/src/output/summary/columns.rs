@@ -1,70 +1,77 @@
-//! Which figures stand in the table of which kind of scenario, and in which unit.
+//! Columns of the table of each kind of scenario, each in the unit in which its figures read best.
 
 use super::figure;
-use crate::model::{Cell, Measurement, ScenarioRecord};
+use super::units;
+use crate::model::{Cell, Measurement, ScenarioRecord, Spread, metric};
 
 /// A column of figures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
-    /// Head, with the unit.
-    pub(super) head: &'static str,
+    /// Head, without the unit; empty where the unit says all.
+    name: &'static str,
     metric: &'static str,
-    scale: f64,
     spread: bool,
 }
 
-const MIB: f64 = 1024.0 * 1024.0;
+/// A column in the unit of one table.
+#[derive(Debug, Clone)]
+pub(super) struct Scaled {
+    /// Head, with the unit.
+    pub(super) head: String,
+    column: Column,
+    divisor: f64,
+}
 
-const fn column(head: &'static str, metric: &'static str, scale: f64, spread: bool) -> Column {
-    Column { head, metric, scale, spread }
+const fn column(name: &'static str, metric: &'static str, spread: bool) -> Column {
+    Column { name, metric, spread }
 }
 
 const WIRE: &[Column] = &[
-    column("k ops/s (range)", "ops_per_second", 1e3, true),
-    column("p50 µs", "latency_ns_p50", 1e3, false),
-    column("p99 µs", "latency_ns_p99", 1e3, false),
-    column("server CPU µs/op", "server_cpu_ns_per_op", 1e3, false),
-    column("RSS B/key", "rss_bytes_per_key", 1.0, false),
+    column("", "ops_per_second", true),
+    column("p50", "latency_ns_p50", false),
+    column("p99", "latency_ns_p99", false),
+    column("server CPU per op,", "server_cpu_ns_per_op", false),
+    column("RSS per key,", "rss_bytes_per_key", false),
 ];
 const RATE: &[Column] = &[
-    column("offered k/s", "offered_per_second", 1e3, false),
-    column("achieved k/s (range)", "achieved_per_second", 1e3, true),
-    column("knee k/s (range)", "knee_per_second", 1e3, true),
-    column("k ops/s", "ops_per_second", 1e3, false),
-    column("p50 µs", "latency_ns_p50", 1e3, false),
-    column("p99 µs", "latency_ns_p99", 1e3, false),
-    column("p99.9 µs", "latency_ns_p999", 1e3, false),
-    column("skipped share", "skipped_share", 1.0, false),
-    column("server CPU µs/op", "server_cpu_ns_per_op", 1e3, false),
+    column("offered", "offered_per_second", false),
+    column("achieved", "achieved_per_second", true),
+    column("knee", "knee_per_second", true),
+    column("", "ops_per_second", false),
+    column("p50", "latency_ns_p50", false),
+    column("p99", "latency_ns_p99", false),
+    column("p99.9", "latency_ns_p999", false),
+    column("skipped share", "skipped_share", false),
+    column("server CPU per op,", "server_cpu_ns_per_op", false),
 ];
 const EMBEDDED: &[Column] = &[
-    column("k ops/s (range)", "ops_per_second", 1e3, true),
-    column("settled k ops/s", "settled_ops_per_second", 1e3, false),
-    column("open ms (range)", "open_ms", 1.0, true),
-    column("flush ms (range)", "flush_ms", 1.0, true),
-    column("merge ms (range)", "compact_ms", 1.0, true),
-    column("p50 µs", "latency_ns_p50", 1e3, false),
-    column("p99 µs", "latency_ns_p99", 1e3, false),
-    column("CPU µs/op", "server_cpu_ns_per_op", 1e3, false),
-    column("device B/op", "device_read_bytes_per_op", 1.0, false),
-    column("peak RSS MiB", "rss_bytes_peak", MIB, false),
-    column("disk MiB", "disk_bytes", MIB, false),
+    column("", "ops_per_second", true),
+    column("settled", "settled_ops_per_second", false),
+    column("open", "open_ms", true),
+    column("flush", "flush_ms", true),
+    column("compaction", "compact_ms", true),
+    column("p50", "latency_ns_p50", false),
+    column("p99", "latency_ns_p99", false),
+    column("CPU per op,", "server_cpu_ns_per_op", false),
+    column("device reads per op,", "device_read_bytes_per_op", false),
+    column("peak RSS", "rss_bytes_peak", false),
+    column("disk", "disk_bytes", false),
 ];
 const MEMORY_CAP: &[Column] = &[
-    column("cap MiB", "cap_bytes", MIB, false),
-    column("accounted MiB", "accounted_bytes", MIB, false),
-    column("hit ratio", "hit_ratio", 1.0, false),
-    column("exact LRU's", "hit_ratio_exact_lru", 1.0, false),
-    column("RSS growth MiB (range)", "rss_bytes_growth", MIB, true),
-    column("evictions", "evictions", 1.0, false),
-    column("refusals", "refusals", 1.0, false),
-    column("early keys gone", "early_gone", 1.0, false),
-    column("k ops/s", "ops_per_second", 1e3, false),
+    column("cap", "cap_bytes", false),
+    column("accounted", "accounted_bytes", false),
+    column("hit ratio", "hit_ratio", false),
+    column("exact LRU's", "hit_ratio_exact_lru", false),
+    column("RSS growth", "rss_bytes_growth", true),
+    column("evictions", "evictions", false),
+    column("refusals", "refusals", false),
+    column("early keys gone", "early_gone", false),
+    column("", "ops_per_second", false),
 ];
 const STARTUP: &[Column] = &[
-    column("ms (range)", "startup_ms", 1.0, true),
-    column("binary MiB", "binary_bytes", MIB, false),
-    column("image MiB", "image_bytes", MIB, false),
+    column("start", "startup_ms", true),
+    column("binary", "binary_bytes", false),
+    column("image", "image_bytes", false),
 ];
 
 /// The columns of a scenario; those of a closed loop for a kind that is not known.
@@ -79,16 +86,36 @@ pub(super) fn of(record: &ScenarioRecord) -> &'static [Column] {
 }
 
 impl Column {
+    /// In the unit of a whole scenario, so that a cell reads alike in any part of it.
+    pub(super) fn scaled(&self, record: &ScenarioRecord) -> Scaled {
+        let all: Vec<&Measurement> = record
+            .cells
+            .iter()
+            .flat_map(|cell| &cell.measurements)
+            .filter(|one| one.metric == self.metric)
+            .collect();
+        let medians: Vec<f64> = all.iter().map(|one| one.median).collect();
+        let (stored, _, _) = metric::describe(self.metric);
+        let unit = units::choose(stored, &medians);
+        let is_interval = all.iter().any(|one| one.spread == Spread::Interval);
+        let spread = if is_interval { "(interval)" } else { "(range)" };
+        let parts = [self.name, unit.name, if self.spread { spread } else { "" }];
+        let head: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Scaled { head: head.join(" ").trim_end_matches(',').to_owned(), column: *self, divisor: unit.divisor }
+    }
+}
+
+impl Scaled {
     /// The metric it shows.
     pub(super) fn metric(&self) -> &'static str {
-        self.metric
+        self.column.metric
     }
 
     /// The figure of a cell, of one operation or of all of them; empty where it was not measured.
     pub(super) fn of(&self, cell: &Cell, operation: Option<&str>) -> String {
-        match find(cell, self.metric, operation) {
-            Some(measured) if self.spread => figure::with_spread(measured, self.scale),
-            Some(measured) => figure::alone(measured, self.scale),
+        match find(cell, self.column.metric, operation) {
+            Some(measured) if self.column.spread => figure::with_spread(measured, self.divisor),
+            Some(measured) => figure::alone(measured, self.divisor),
             None => String::new(),
         }
     }

@@ -113,7 +113,7 @@ fn table(run: &Run, shown: &Shown) -> Table {
         .collect::<Vec<_>>();
     Table {
         class: shown.class.as_deref().map(escape::terminal),
-        head: shown.head.iter().copied().enumerate().map(text).collect(),
+        head: shown.head.iter().map(String::as_str).enumerate().map(text).collect(),
         drawn: rows.iter().any(|row| !row.bars.is_empty()),
         rows,
         remarks: shown.remarks.iter().map(|one| escape::terminal(one)).collect(),

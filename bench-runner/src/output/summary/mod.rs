@@ -8,6 +8,7 @@ mod figure;
 mod html;
 mod render;
 mod shown;
+mod units;
 
 pub(super) use figure::grouped;
 pub use html::html;

@@ -46,7 +46,7 @@ pub fn human(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> String {
                 escape::terminal(&record.scenario.title),
                 escape::terminal(&class)
             );
-            let _ = writeln!(text, "{}", table::human(&head, &shown.right, &rows));
+            let _ = writeln!(text, "{}", table::human(&borrowed(&head), &shown.right, &rows));
             for remark in &shown.remarks {
                 let _ = writeln!(text, "  {}", escape::terminal(remark));
             }
@@ -73,7 +73,8 @@ pub fn markdown(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> String {
             let class = shown.class.as_ref().map(|class| format!(", {class}")).unwrap_or_default();
             let (title, key) = (escape::markdown(&record.scenario.title), code(&record.scenario.key));
             let _ = writeln!(text, "**{title}** ({key}{})\n", escape::markdown(&class));
-            let _ = writeln!(text, "{}\n", table::markdown(&shown.head, &shown.right, &shown.rows));
+            let _ =
+                writeln!(text, "{}\n", table::markdown(&borrowed(&shown.head), &shown.right, &shown.rows));
             for remark in &shown.remarks {
                 let _ = writeln!(text, "{}\n", escape::markdown(remark));
             }
@@ -107,6 +108,10 @@ pub fn json(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> Value {
         "run_id": run.id, "version": run.version, "machine": run.machine_key, "profile": run.profile,
         "state": run.state, "started_at": run.started_at, "notes": run.notes, "cells": rows,
     })
+}
+
+fn borrowed(head: &[String]) -> Vec<&str> {
+    head.iter().map(String::as_str).collect()
 }
 
 /// A text as code: whatever it holds, no backtick ends it early.

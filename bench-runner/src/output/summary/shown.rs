@@ -1,6 +1,6 @@
 //! What of a scenario's record stands in its table, whatever the table is printed as?
 
-use super::columns::{self, Column};
+use super::columns::{self, Scaled};
 use super::render::Part;
 use crate::model::{Cell, Measurement, Placement, Profile, Role, Run, ScenarioRecord, Spread, Status, Trial};
 use crate::output::{escape, spark};
@@ -17,7 +17,7 @@ const WINDOWS: usize = 5;
 pub(super) struct Shown {
     /// Words for the class of its targets, where the scenario has several: classes never share a table.
     pub(super) class: Option<String>,
-    pub(super) head: Vec<&'static str>,
+    pub(super) head: Vec<String>,
     pub(super) right: Vec<usize>,
     pub(super) rows: Vec<Vec<String>>,
     /// One per row: how the first figure moved, from zero; empty where there is nothing to draw.
@@ -57,17 +57,18 @@ impl Shown {
             .flat_map(|cell| operations(cell).into_iter().map(|operation| (*cell, operation)))
             .collect();
         // A column that no cell of the scenario fills is left out.
-        let columns: Vec<&Column> = columns::of(record)
+        let columns: Vec<Scaled> = columns::of(record)
             .iter()
+            .map(|column| column.scaled(record))
             .enumerate()
             .filter(|(place, column)| {
                 *place == 0 || rows.iter().any(|(cell, operation)| !column.of(cell, *operation).is_empty())
             })
             .map(|(_, column)| column)
             .collect();
-        let mut head = vec!["point", "target", "mode"];
-        head.extend(columns.iter().map(|column| column.head));
-        head.push("n");
+        let mut head: Vec<String> = ["point", "target", "mode"].map(str::to_owned).into();
+        head.extend(columns.iter().map(|column| column.head.clone()));
+        head.push("n".to_owned());
         Self {
             class,
             right: (3..head.len()).collect(),
@@ -79,11 +80,11 @@ impl Shown {
     }
 
     /// Head and rows with the series as bars of text in a last column, where any row has one.
-    pub(super) fn with_sparks(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    pub(super) fn with_sparks(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let (mut head, mut rows) = (self.head.clone(), self.rows.clone());
         let lines: Vec<String> = self.series.iter().map(|values| spark::line(values)).collect();
         if lines.iter().any(|line| !line.is_empty()) {
-            head.push("over time");
+            head.push("over time".to_owned());
             rows.iter_mut().zip(lines).for_each(|(row, line)| row.push(line));
         }
         (head, rows)
@@ -113,7 +114,7 @@ impl Class {
 }
 
 /// The first column's figure from second to second in the first trial, or else from trial to trial.
-fn series(cell: &Cell, operation: Option<&str>, columns: &[&Column]) -> Vec<f64> {
+fn series(cell: &Cell, operation: Option<&str>, columns: &[Scaled]) -> Vec<f64> {
     let ok: Vec<&Trial> = cell.trials.iter().filter(|trial| trial.status == Status::Ok).collect();
     let windows = ok.first().map(|trial| trial.windows.as_slice()).unwrap_or_default();
     if operation.is_none() && windows.len() >= WINDOWS {
@@ -140,7 +141,7 @@ fn operations(cell: &Cell) -> Vec<Option<&str>> {
     all
 }
 
-fn row(cell: &Cell, operation: Option<&str>, columns: &[&Column]) -> Vec<String> {
+fn row(cell: &Cell, operation: Option<&str>, columns: &[Scaled]) -> Vec<String> {
     let label = match operation {
         Some(operation) => format!("… its {}s", operation.to_uppercase()),
         None if cell.placement == Placement::Together => format!("{}, on one CPU", cell.label),
