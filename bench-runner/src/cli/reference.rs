@@ -84,7 +84,10 @@ fn scenario_page(scenarios: &[Scenario]) -> String {
 
 fn scenario_row(text: &mut String, one: &Scenario) {
     let definition = one.definition();
-    let targets: Vec<String> = definition.targets.iter().map(|each| code(&each.key)).collect();
+    let mut targets: Vec<String> = definition.targets.iter().map(|each| code(&each.key)).collect();
+    // One that takes part in another way in another profile is listed twice.
+    let mut seen = std::collections::BTreeSet::new();
+    targets.retain(|target| seen.insert(target.clone()));
     let key = if definition.by_name {
         format!("{} (only by name)", code(&definition.key))
     } else {
