@@ -7,6 +7,7 @@ import contentDocs, {type Options, type PluginOptions} from '@docusaurus/plugin-
 import type {LoadContext, Plugin} from '@docusaurus/types';
 import {ENTRIES} from './catalogue';
 import {headings} from './headings';
+import {parents} from './parents';
 import {repositoryLinks} from './links';
 import {snippets} from './snippets';
 
@@ -34,6 +35,13 @@ export function options(repository: string, site: string): Options {
 }
 
 export default async function docs(context: LoadContext, given: PluginOptions): Promise<Plugin> {
-  const plugin = await contentDocs(context, given);
-  return {...plugin, getPathsToWatch: () => ENTRIES.map(({file}) => path.join(ROOT, file))} as Plugin;
+  const plugin = (await contentDocs(context, given)) as Plugin<unknown>;
+  return {
+    ...plugin,
+    getPathsToWatch: () => ENTRIES.map(({file}) => path.join(ROOT, file)),
+    async contentLoaded(args) {
+      const addRoute: typeof args.actions.addRoute = (route) => parents(route, context.baseUrl).forEach(args.actions.addRoute);
+      await plugin.contentLoaded?.({...args, actions: {...args.actions, addRoute}});
+    },
+  } as Plugin;
 }
