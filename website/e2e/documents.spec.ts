@@ -13,7 +13,7 @@ test.beforeAll(async () => {
 test.afterAll(async () => stop());
 
 const [newest] = builtVersions();
-const GUIDE = '/docs/getting-started/';
+const GUIDE = '/docs/reading-the-numbers/';
 const CLAIMS = '/benchmarks/claims/';
 
 function complaints(page: Page): string[] {
@@ -88,11 +88,11 @@ test('a link to a document loads the page, and a script’s way back and forth e
   expect(await page.evaluate(() => 'sameDocument' in window)).toBe(false);
   const heading = await page.getByRole('heading', {level: 1}).innerText();
   await page.locator(`footer a[href="${GUIDE}"]`).click();
-  await expect(page.getByRole('heading', {level: 1})).toHaveText('Getting started');
+  await expect(page.getByRole('heading', {level: 1})).toHaveText('Reading the numbers');
   await page.goBack();
   await expect(page.getByRole('heading', {level: 1})).toHaveText(heading);
   await page.goBack();
-  await expect(page.getByRole('heading', {level: 1})).toHaveText('Getting started');
+  await expect(page.getByRole('heading', {level: 1})).toHaveText('Reading the numbers');
   await page.goForward();
   await expect(page.getByRole('heading', {level: 1})).toHaveText(heading);
   expect(said).toEqual([]);

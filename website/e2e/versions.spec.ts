@@ -88,7 +88,7 @@ test('one item of the navigation is active', async ({page}) => {
     ['/benchmarks/', 'Benchmarks'],
     [`${first?.href}`, 'Benchmarks'],
     ['/benchmarks/claims/', 'Claims'],
-    ['/benchmarks/method/', 'Method'],
+    ['/benchmarks/method/', 'Documentation'],
   ] as const) {
     await page.goto(url + at);
     await expect(page.locator('.navbar__link--active'), at).toHaveText([item]);
