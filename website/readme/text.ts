@@ -1,5 +1,6 @@
 // The texts of the README that come from stored results: claims, a table of figures, and where each stands.
 import type {Claim} from '../src/generated/records';
+import {type State, stateOf, stateWords, tally} from '../src/lib/claims';
 import {decided, factorText, type MatrixCell, type MatrixRow, moreIsBetter, quantityOf, scaleOf, sizeOf, valueOf} from '../src/lib/matrix';
 
 /** Where the pages are published. */
@@ -15,31 +16,15 @@ const OF_EACH = 2;
 /** Rows of the table, at most eight: server, then store, losses among them. */
 export const ROWS = ['many-connections', 'pipelined-reads', 'one-connection', 'memory-per-key', 'load', 'random-reads', 'synced-writes', 'scans'];
 
-interface Judged {
-  claim: Claim;
-  verdict: Claim['verdict'];
-  version: string;
-}
-
-/** Four claims that hold and one that fails, each with the version whose runs say so. */
+/** Four claims that hold and one that fails, newest evidence first. */
 export function claimsText(claims: Claim[]): string {
-  const judged = claims.map(judge);
-  const holding = Object.values(CLAIMS).flatMap((keys) => {
-    const found = keys.flatMap((key) => judged.filter(({claim, verdict}) => claim.key === key && verdict === 'holds'));
-    return found.slice(0, OF_EACH);
-  });
-  const failing = judged.filter(({verdict}) => verdict === 'fails').slice(0, 1);
-  const count = (wanted: Claim['verdict']) => judged.filter(({verdict}) => verdict === wanted).length;
-  const lines = [...holding, ...failing].map(
-    ({claim: {key, statement}, verdict, version}) => `- **${verdict}** in ${version}: ${statement} [Evidence](${SITE}/benchmarks/claims/#${key})`,
+  const inState = (states: State[], among = claims) => states.flatMap((state) => among.filter((claim) => stateOf(claim) === state));
+  const named = (keys: string[]) => keys.flatMap((key) => claims.filter((claim) => claim.key === key));
+  const holding = Object.values(CLAIMS).flatMap((keys) => inState(['holds', 'held'], named(keys)).slice(0, OF_EACH));
+  const lines = [...holding, ...inState(['fails', 'failed']).slice(0, 1)].map(
+    (claim) => `- **${stateWords(claim)}**: ${claim.statement} [Evidence](${SITE}/benchmarks/claims/#${claim.key})`,
   );
-  return `${lines.join('\n')}\n\nOf ${judged.length} claims ${count('holds')} hold and ${count('fails')} fail: [all of them](${SITE}/benchmarks/claims/).`;
-}
-
-/** The verdict of the newest version that has one. */
-function judge(claim: Claim): Judged {
-  const {verdict, version = '', earlier} = claim;
-  return verdict === 'not_measured' && earlier ? {claim, verdict: earlier.verdict, version: earlier.version} : {claim, verdict, version};
+  return `${lines.join('\n')}\n\n${tally(claims)} [All of them](${SITE}/benchmarks/claims/).`;
 }
 
 /** Each row with ours and the best rival. */

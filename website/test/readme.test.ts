@@ -24,7 +24,7 @@ test('each target of make that the README names exists', () => {
 test('the README is short, and has at most eight rows of figures', () => {
   expect(ROWS.length).toBeLessThanOrEqual(8);
   expect(readme.split('\n').length).toBeLessThan(180);
-  expect(readme).not.toMatch(/not measured|not_measured/);
+  expect(readme).not.toMatch(/not measured(?! since)|not_measured/);
 });
 
 const claim = (key: string, change: Partial<Claim>): Claim =>
@@ -39,12 +39,12 @@ test('claims come with the version whose runs decide them, an earlier one where 
     claim('some', {verdict: 'fails'}),
     claim('another', {verdict: 'fails'}),
   ]);
-  expect(text.split('\n').map((line) => line.split(':')[0])).toEqual([
-    '- **holds** in 0.1.0',
-    '- **holds** in 0.2.0',
-    '- **fails** in 0.2.0',
+  expect(text.split('\n').map((line) => line.split(': ')[0])).toEqual([
+    '- **held in 0.1.0, not measured since**',
+    '- **holds in 0.2.0**',
+    '- **fails in 0.2.0**',
     '',
-    'Of 5 claims 2 hold and 2 fail',
+    '5 claims',
   ]);
 });
 
