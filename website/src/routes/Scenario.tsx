@@ -161,8 +161,8 @@ export default function Scenario({record, run, sources, place}: Props): ReactNod
       <RawData files={place.raw} />
       <Histograms files={place.raw.filter(({sitePath}) => sitePath.endsWith(`/${scenario.key}.json`)).map(({name, sitePath, bytes}) => ({name, sitePath, bytes}))} />
       <p>
-        <Link to={`/benchmarks/trends/${scenario.key}/`}>From version to version</Link>, <Link to="/benchmarks/compare/">two runs side by side</Link>,{' '}
-        <Link to="/benchmarks/claims/">what is claimed</Link>.
+        See also: <Link to={`/benchmarks/trends/${scenario.key}/`}>trend over versions</Link>, <Link to="/benchmarks/compare/">compare two runs</Link>,{' '}
+        <Link to="/benchmarks/claims/">claims</Link>.
       </p>
 
       <nav aria-label="Scenarios of this version">

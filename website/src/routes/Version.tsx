@@ -114,7 +114,7 @@ function Durable({cards, isOfRun}: {cards: ScenarioCard[]; isOfRun: boolean}): R
     <section>
       <h2 id="durable-store">Durable store</h2>
       <p className="measure">
-        {`Engines inside a driver program, without a server: ours beside those that people would pick instead.${disk ? ` The disk when the run began: ${disk}.` : ''}`}
+        {`Embedded engines, each inside a driver program, without a server.${disk ? ` The disk when the run began: ${disk}.` : ''}`}
       </p>
       {cards.map((card) => (
         <Card key={card.record.scenario.key} card={card} isOfRun={isOfRun} within />
