@@ -1,7 +1,7 @@
 // The texts of the README that come from stored results: claims, a table of figures, and where each stands.
 import type {Claim} from '../src/generated/records';
 import {type State, stateOf, stateWords, tally} from '../src/lib/claims';
-import {decided, factorText, type MatrixCell, type MatrixRow, moreIsBetter, quantityOf, scaleOf, sizeOf, valueOf} from '../src/lib/matrix';
+import {decided, type Factor, factorText, type MatrixCell, type MatrixRow, moreIsBetter, ofOneRun, quantityOf, scaleOf, sizeOf, valueOf} from '../src/lib/matrix';
 
 /** Where the pages are published. */
 export const SITE = 'https://plumbkv.github.io/plumbkv';
@@ -29,7 +29,7 @@ export function claimsText(claims: Claim[]): string {
 
 /** Each row with ours and the best rival. */
 export function tableText(rows: MatrixRow[]): string {
-  const shown = ROWS.flatMap((key) => rows.filter((row) => row.key === key));
+  const shown = ROWS.flatMap((key) => rows.filter((row) => row.key === key).map(ofOneRun));
   const lines = shown.map((row) => {
     const scale = scaleOf(row);
     const [ours, ...rivals] = row.cells;
@@ -40,7 +40,7 @@ export function tableText(rows: MatrixRow[]): string {
       `[${question}](${SITE}${row.origin.href})`,
       ours ? valueOf(ours, scale) : '',
       best ? `${valueOf(best, scale)} (${best.title})` : '',
-      best?.factor ? (decided(best.factor) ? `**${factorText(best.factor)}**` : factorText(best.factor)) : '',
+      best?.factor ? verdictOf(best.factor) : '',
       `${row.origin.version}, ${ours?.measurement.n ?? 0}`,
     ];
     return `| ${cells.join(' | ')} |`;
@@ -51,12 +51,17 @@ export function tableText(rows: MatrixRow[]): string {
 ${lines.join('\n')}
 
 Medians; ↑ more is better, ↓ less is better. The factor says how many times better PlumbKV is; it is bold where its 95 %
-interval excludes 1, and ≥ where the load generator was the limit. ${machines.join('; ')}.`;
+interval excludes 1, ≥ where the load generator was the limit, and undecided otherwise. ${machines.join('; ')}.`;
 }
 
 function bestOf(row: MatrixRow, rivals: MatrixCell[]): MatrixCell | undefined {
   const sign = moreIsBetter(row) ? -1 : 1;
   return [...rivals].sort((a, b) => sign * (a.measurement.median - b.measurement.median))[0];
+}
+
+function verdictOf(factor: Factor): string {
+  if (decided(factor)) return `**${factorText(factor)}**`;
+  return factor.isLowerBound && factor.low > 1 && factor.spread === 'interval' ? factorText(factor) : 'undecided';
 }
 
 /** What the chart shows, below it and for those who cannot see it. */

@@ -74,6 +74,11 @@ export function decided(factor: Factor | undefined): 'ours' | 'theirs' | undefin
   return word === 'better' ? 'ours' : word === 'worse' ? 'theirs' : undefined;
 }
 
+/** A row with the targets of its own run only: figures of other machines and versions do not stand beside each other in a chart. */
+export function ofOneRun(row: MatrixRow): MatrixRow {
+  return {...row, cells: row.cells.filter(({origin}) => !origin)};
+}
+
 /** Stored as a number from 0 to 1. */
 const SHARES = ['hit_ratio'];
 

@@ -1,5 +1,5 @@
 // Data of `/benchmarks/`, of `/benchmarks/<version>/` and of the landing page: matrices and ways to every page. Pure.
-import {decided, type MatrixRow, type MatrixTable, type Tally, tally} from '../../../src/lib/matrix';
+import {decided, type MatrixRow, type MatrixTable, ofOneRun, type Tally, tally} from '../../../src/lib/matrix';
 import {measuredBefore, type MeasuredGroup} from '../latest';
 import type {Results} from '../load';
 import {byAge, mergedScenarios} from '../merge';
@@ -112,7 +112,7 @@ function otherScenarios(results: Results, tables: MatrixTable[]): PageLink[] {
 export function frontPage(results: Results): FrontData {
   const sources = published(results);
   const tables = matrix(sources);
-  const rows = tables.flatMap((table) => table.rows);
+  const rows = tables.flatMap((table) => table.rows).map(ofOneRun);
   const named = (keys: string[]) => keys.flatMap((key) => rows.find((row) => row.key === key) ?? [])[0];
   const [server, store] = [named(SERVER_HEADLINES), named(STORE_HEADLINES)];
   const loss = worstLoss(rows);
