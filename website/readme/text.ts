@@ -2,6 +2,7 @@
 import type {Claim} from '../src/generated/records';
 import {type State, stateOf, stateWords, tally} from '../src/lib/claims';
 import {decided, type Factor, factorText, type MatrixCell, type MatrixRow, moreIsBetter, ofOneRun, quantityOf, scaleOf, sizeOf, valueOf} from '../src/lib/matrix';
+import {wordOf} from '../src/lib/verdict';
 
 /** Where the pages are published. */
 export const SITE = 'https://plumbkv.github.io/plumbkv';
@@ -51,7 +52,7 @@ export function tableText(rows: MatrixRow[]): string {
 ${lines.join('\n')}
 
 Medians; ↑ more is better, ↓ less is better. The factor says how many times better PlumbKV is; it is bold where its 95 %
-interval excludes 1, ≥ where the load generator was the limit, and undecided otherwise. ${machines.join('; ')}.`;
+interval excludes 1, and ≥ where the load generator was the limit. Fewer than six trials give no verdict. ${machines.join('; ')}.`;
 }
 
 function bestOf(row: MatrixRow, rivals: MatrixCell[]): MatrixCell | undefined {
@@ -60,8 +61,10 @@ function bestOf(row: MatrixRow, rivals: MatrixCell[]): MatrixCell | undefined {
 }
 
 function verdictOf(factor: Factor): string {
+  const word = wordOf(factor, factor.n, 'higher');
+  if (word === 'few') return 'no verdict';
   if (decided(factor)) return `**${factorText(factor)}**`;
-  return factor.isLowerBound && factor.low > 1 && factor.spread === 'interval' ? factorText(factor) : 'undecided';
+  return factor.isLowerBound && word === 'better' ? factorText(factor) : 'undecided';
 }
 
 /** What the chart shows, below it and for those who cannot see it. */

@@ -97,8 +97,12 @@ impl Column {
         let medians: Vec<f64> = all.iter().map(|one| one.median).collect();
         let (stored, _, _) = metric::describe(self.metric);
         let unit = units::choose(stored, &medians);
-        let is_interval = all.iter().any(|one| one.spread == Spread::Interval);
-        let spread = if is_interval { "(interval)" } else { "(range)" };
+        let has = |spread: Spread| all.iter().any(|one| one.spread == spread && one.n > 1);
+        let spread = match (has(Spread::Interval), has(Spread::Range)) {
+            (true, true) => "(spread)",
+            (true, false) => "(interval)",
+            (false, _) => "(range)",
+        };
         let parts = [self.name, unit.name, if self.spread { spread } else { "" }];
         let head: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Scaled { head: head.join(" ").trim_end_matches(',').to_owned(), column: *self, divisor: unit.divisor }

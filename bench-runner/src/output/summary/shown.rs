@@ -239,7 +239,9 @@ pub(super) fn spread_words(run: &Run, scenarios: &[ScenarioRecord]) -> String {
     } else if n < 2 {
         "One trial of each cell: there is no spread to show.".to_owned()
     } else if any_interval {
-        format!("Medians of {n} trials; in brackets the exact interval of the median, at least 95 %.")
+        format!(
+            "Medians of {n} trials; in brackets the exact interval of the median, at least 95 %; of fewer than six trials the smallest and the largest."
+        )
     } else {
         format!("Medians of {n} trials; in brackets the smallest and the largest.")
     };

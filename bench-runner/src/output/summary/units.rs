@@ -1,5 +1,5 @@
-//! Units of columns: the one in which the figures of a column read best, chosen as the pages choose theirs
-//! (`website/src/lib/units.ts`).
+//! Units of columns: the one in which the figures of a column read best. Times, rates and sizes follow the rule of the
+//! pages (`scaleOfAll` in `website/src/lib/units.ts`); counts and shares stay as they are stored.
 
 /// A unit, and what a stored value is divided by to be in it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -112,7 +112,8 @@ function otherScenarios(results: Results, tables: MatrixTable[]): PageLink[] {
 export function frontPage(results: Results): FrontData {
   const sources = published(results);
   const tables = matrix(sources);
-  const rows = tables.flatMap((table) => table.rows).map(ofOneRun);
+  // A bar alone compares nothing.
+  const rows = tables.flatMap((table) => table.rows).map(ofOneRun).filter(({cells}) => cells.length > 1);
   const named = (keys: string[]) => keys.flatMap((key) => rows.find((row) => row.key === key) ?? [])[0];
   const [server, store] = [named(SERVER_HEADLINES), named(STORE_HEADLINES)];
   const loss = worstLoss(rows);
