@@ -68,7 +68,7 @@ pub fn html(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> anyhow::Resu
     template
         .render(context! {
             title => escape::terminal(&title),
-            regime => escape::terminal(&regime(run)),
+            regime => escape::terminal(&regime(run, scenarios)),
             spread => spread_words(run, scenarios),
             scenarios => Value::from(Serde(&shown)),
             notes => run.notes.iter().map(|note| escape::terminal(note)).collect::<Vec<_>>(),

@@ -53,7 +53,7 @@ pub fn human(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> String {
             text.push('\n');
         }
     }
-    let whose = format!("Run {} of version {}: {}.", run.id, run.version, regime(run));
+    let whose = format!("Run {} of version {}: {}.", run.id, run.version, regime(run, scenarios));
     let _ = writeln!(text, "{}", escape::terminal(&whose));
     let _ = writeln!(text, "{}", spread_words(run, scenarios));
     run.notes.iter().for_each(|note| {
@@ -66,7 +66,7 @@ pub fn human(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> String {
 #[must_use]
 pub fn markdown(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> String {
     let (id, version) = (code(&run.id), escape::markdown(&run.version));
-    let mut text = format!("Run {id} of version {version}: {}. ", escape::markdown(&regime(run)));
+    let mut text = format!("Run {id} of version {version}: {}. ", escape::markdown(&regime(run, scenarios)));
     let _ = writeln!(text, "{}\n", spread_words(run, scenarios));
     for record in scenarios {
         for shown in Shown::tables(run, record, part) {

@@ -204,22 +204,31 @@ fn remarks(cells: &[&Cell]) -> Vec<String> {
     remarks
 }
 
-/// Machine, CPUs, loop, and whom the figures stand beside.
-pub(super) fn regime(run: &Run) -> String {
+/// Machine, CPUs, loop, and the rivals that were measured: not all that are installed.
+pub(super) fn regime(run: &Run, scenarios: &[ScenarioRecord]) -> String {
     let machine = if run.machine.title.is_empty() { &run.machine.cpu_model } else { &run.machine.title };
     let rivals: Vec<String> = run
         .targets
         .iter()
-        .filter(|target| target.role == Role::Rival && target.available)
+        .filter(|target| target.role == Role::Rival && is_measured(scenarios, &target.key))
         .map(|target| escape::name(&target.title))
         .collect();
-    let beside = if rivals.is_empty() { String::new() } else { format!(", beside {}", rivals.join(" and ")) };
+    let beside = match rivals.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!(", beside {only}"),
+        Some((last, others)) => format!(", beside {} and {last}", others.join(", ")),
+    };
     let pinned = if run.environment.server_cpus.is_empty() {
         "server and generator not pinned"
     } else {
         "one CPU each for server and generator"
     };
     format!("{} ({}), over loopback, {pinned}{beside}", escape::name(machine), escape::name(&run.machine_key))
+}
+
+fn is_measured(scenarios: &[ScenarioRecord], target: &str) -> bool {
+    let mut cells = scenarios.iter().flat_map(|one| &one.cells);
+    cells.any(|cell| cell.target == target && cell.status == Status::Ok)
 }
 
 /// What stands in brackets, in words.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::export::testing;
-use crate::model::Status;
+use crate::model::{Role, Status};
 
 #[test]
 fn every_cell_has_its_row_and_every_missing_figure_its_reason() {
@@ -23,6 +23,17 @@ fn every_cell_has_its_row_and_every_missing_figure_its_reason() {
             && text.contains(&run.id)
             && text.contains("Fixture: these figures")
     );
+}
+
+#[test]
+fn only_rivals_that_were_measured_are_named() {
+    let (mut run, scenarios) = testing::run();
+    let rival = run.targets.iter().find(|one| one.role == Role::Rival).unwrap().clone();
+    let mut idle = rival.clone();
+    (idle.key, idle.title) = ("idle".to_owned(), "Idle 1.0".to_owned());
+    run.targets.push(idle);
+    let text = human(&run, &scenarios, Part::Whole);
+    assert!(text.contains(&format!("beside {}", rival.title)) && !text.contains("Idle 1.0"), "{text}");
 }
 
 #[test]
