@@ -52,7 +52,7 @@ export function tableText(rows: MatrixRow[]): string {
 ${lines.join('\n')}
 
 Medians; ↑ more is better, ↓ less is better. The factor says how many times better PlumbKV is; it is bold where its 95 %
-interval excludes 1, and ≥ where the load generator was the limit. Fewer than six trials give no verdict. ${machines.join('; ')}.`;
+interval excludes 1, and ≥ where the load generator was the limit. Fewer than six trials, of PlumbKV or of the rival, give no verdict. ${machines.join('; ')}.`;
 }
 
 function bestOf(row: MatrixRow, rivals: MatrixCell[]): MatrixCell | undefined {
