@@ -215,10 +215,19 @@ fn a_held_pace_is_kept_and_its_waiting_is_not_work() {
     let store = Arc::new(Store::default());
     let values = Values::new(1, 64);
     let stretch = Stretch { pace: Pace::Held(Held::PerSecond(1_000.0)), ..counted(300) };
-    let done = run(&serve_resp(&store), 2, 1, &workload(Operation::Set, 100), &values, &stretch);
-    assert_eq!(done.recorder.counts.operations, 300);
-    assert!((290_000_000..400_000_000).contains(&done.elapsed_ns), "{}", done.elapsed_ns);
-    assert!(done.busy_max < 0.9, "it span most of the time: {}", done.busy_max);
+    // Other processes can only lengthen a run, so the shortest of several shows the pace.
+    let mut shortest = (u64::MAX, 1.0);
+    for _ in 0..5 {
+        let done = run(&serve_resp(&store), 2, 1, &workload(Operation::Set, 100), &values, &stretch);
+        assert_eq!(done.recorder.counts.operations, 300);
+        assert!(done.elapsed_ns >= 290_000_000, "faster than its pace: {}", done.elapsed_ns);
+        if done.elapsed_ns < shortest.0 {
+            shortest = (done.elapsed_ns, done.busy_max);
+        }
+    }
+    let (elapsed_ns, busy) = shortest;
+    assert!(elapsed_ns < 400_000_000, "slower than its pace: {elapsed_ns}");
+    assert!(busy < 0.9, "busy waiting most of the time: {busy}");
 }
 
 #[test]
