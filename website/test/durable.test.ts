@@ -101,10 +101,10 @@ test('hits of the cache and allocations are columns where they were counted, and
     measured('settle_ms', 'ms', 12),
   ];
   const {record, run} = embedded('load', more);
-  expect(heads(record)).toEqual(expect.arrayContaining(['Cache hits', 'Allocations per op', 'Allocated per op']));
+  expect(heads(record)).toEqual(expect.arrayContaining(['Block cache hits', 'Allocations per op', 'Allocated per op']));
   expect(heads(record)).toHaveLength(10);
   expect(resourceMetrics(record).map(({head}) => head)).toEqual(expect.arrayContaining(['On disk', 'Peak RSS']));
   const {columns, groups} = blocks(record, run)[0]?.main ?? {columns: [], groups: []};
-  const at = columns.findIndex(({head}) => head === 'Cache hits');
+  const at = columns.findIndex(({head}) => head === 'Block cache hits');
   expect([columns[at]?.unit, groups[0]?.rows[0]?.figures[at]?.value]).toEqual(['%', '50']);
 });

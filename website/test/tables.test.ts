@@ -3,7 +3,7 @@ import {describe, expect, test} from 'vitest';
 import {earlyKeys, refusal, survival} from '../src/lib/cap';
 import {lineFigures, percentileFigures, percentileRange} from '../src/lib/figures';
 import {fixed} from '../src/lib/format';
-import {MOST_COLUMNS} from '../src/lib/metrics';
+import {headlineMetrics, MOST_COLUMNS, resourceMetrics, slimMetrics} from '../src/lib/metrics';
 import {partsOf} from '../src/lib/parts';
 import {measurement, type PageScenario} from '../src/lib/record';
 import {allocatorNote, blocks, checksTable, percentilesAt, spreadNote, type Table} from '../src/lib/tables';
@@ -24,6 +24,14 @@ test('every cell of the record has a row, in groups by point', () => {
   expect(groups.flatMap((group) => group.rows)).toHaveLength(record.cells.length);
   expect(columns[0]).toMatchObject({head: 'Throughput', unit: 'k\u00a0ops/s'});
   for (const row of groups.flatMap((group) => group.rows)) if (!row.failure) expect(row.figures).toHaveLength(columns.length);
+});
+
+test('no table of a stored version has a column twice', () => {
+  for (const {name, record} of storedScenarios())
+    for (const metrics of [headlineMetrics(record), resourceMetrics(record), slimMetrics(record)]) {
+      const keys = metrics.map(({key}) => key);
+      expect(keys, name).toEqual([...new Set(keys)]);
+    }
 });
 
 test('a row shows the median that is stored', () => {

@@ -47,7 +47,7 @@ function cachePivot(cells: PageCell[], run: Run): Pivot[] {
     {head: 'Mean', unit: 'ns'},
     {head: 'p50', unit: 'ns'},
     {head: 'p99', unit: 'ns'},
-    {head: 'Cache hits', unit: 'share'},
+    {head: 'Block cache hits', unit: 'share'},
     {head: 'Speed-up', unit: '×'},
   ];
   const groups = series.map((own) => {
