@@ -92,8 +92,20 @@ fn calculated(arrivals_ns: &[u64]) -> Times {
     times
 }
 
-/// Measured over calculated, of p50 and p99.
-fn measure(open: Open, seed: u64) -> [f64; 2] {
+/// How long the threads of this process have waited for a CPU so far, in nanoseconds.
+fn waited_for_cpu_ns() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let waited = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    waited.sum()
+}
+
+/// Measured over calculated, of p50 and p99; and the share of the time that the threads of server and
+/// generator waited for a CPU.
+fn measure(open: Open, seed: u64) -> ([f64; 2], f64) {
+    let before = waited_for_cpu_ns();
     let workload = Workload {
         mix: vec![(Operation::Set, 1)],
         keys: 1_000,
@@ -123,9 +135,13 @@ fn measure(open: Open, seed: u64) -> [f64; 2] {
         (told.due, told.skipped, load.recorder.counts.operations),
         (due.len() as u64, 0, due.len() as u64)
     );
+    // The generator's threads have ended, so it reports for them.
+    let waited = waited_for_cpu_ns().saturating_sub(before) as f64 / load.elapsed_ns as f64
+        + (load.ready_max - load.busy_max);
     let (expected, seen) = (calculated(&due), load.recorder.times(Operation::Set).unwrap());
-    [50.0, 99.0]
-        .map(|percentile| seen.percentile_ns(percentile) as f64 / expected.percentile_ns(percentile) as f64)
+    let ratios = [50.0, 99.0]
+        .map(|percentile| seen.percentile_ns(percentile) as f64 / expected.percentile_ns(percentile) as f64);
+    (ratios, waited)
 }
 
 /// One at a time: two cores are just enough for a generator and a server.
@@ -134,19 +150,28 @@ fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Below this share of the run spent waiting for a CPU, delays by other processes stay under one percent
+/// of a median response.
+const UNDISTURBED: f64 = 0.01;
+
+/// A wrong method (timing from the send, sending late, waiting for replies) measures too short a time, or
+/// too long a time on an idle machine. Other processes can only lengthen a response, so the upper bound
+/// applies to the runs whose threads hardly waited for a CPU.
 fn agrees(open: Open) {
     let _turn = alone();
-    // A crowded machine can only add to a response time; a wrong method is off every time.
-    let mut all = Vec::new();
+    let mut disturbed = Vec::new();
     for seed in [11, 12, 13] {
-        let ratios = measure(open, seed);
-        println!("{:?}: measured over calculated, p50 and p99: {ratios:.3?}", open.arrival);
-        if ratios.iter().all(|ratio| (0.95..=1.05).contains(ratio)) {
+        let (ratios, waited) = measure(open, seed);
+        let text = format!("{ratios:.3?} with {:.1} % of the time waiting for a CPU", 100.0 * waited);
+        println!("{:?}: measured over calculated, p50 and p99: {text}", open.arrival);
+        assert!(ratios.iter().all(|ratio| *ratio >= 0.95), "too short: {text}");
+        if ratios.iter().all(|ratio| *ratio <= 1.05) {
             return;
         }
-        all.push(ratios);
+        assert!(waited > UNDISTURBED, "too long: {text}");
+        disturbed.push(text);
     }
-    panic!("measured over calculated, p50 and p99, three times: {all:.3?}");
+    println!("other processes disturbed every run, so only the lower bound was checked: {disturbed:?}");
 }
 
 #[test]
