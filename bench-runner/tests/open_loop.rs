@@ -8,7 +8,7 @@
 
 use bench_runner::load::arrivals::{Arrival, Open, schedule};
 use bench_runner::load::client::Address;
-use bench_runner::load::generator::{Connections, Generator, Pace, Stretch};
+use bench_runner::load::generator::{Connections, Generator, Pace, Stretch, schedstat_ns};
 use bench_runner::load::recorder::Times;
 use bench_runner::load::request::{Draw, Length, Workload};
 use bench_runner::load::values::Values;
@@ -95,10 +95,7 @@ fn calculated(arrivals_ns: &[u64]) -> Times {
 /// How long the threads of this process have waited for a CPU so far, in nanoseconds.
 fn waited_for_cpu_ns() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-    let waited = tasks.filter_map(|task| {
-        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().nth(1)?.parse::<u64>().ok()
-    });
+    let waited = tasks.map(|task| schedstat_ns(&task.path().join("schedstat")).1);
     waited.sum()
 }
 
@@ -150,28 +147,30 @@ fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Below this share of the run spent waiting for a CPU, delays by other processes stay under one percent
-/// of a median response.
+/// Below this share of the run spent waiting for a CPU, a run counts as undisturbed.
 const UNDISTURBED: f64 = 0.01;
 
-/// A wrong method (timing from the send, sending late, waiting for replies) measures too short a time, or
-/// too long a time on an idle machine. Other processes can only lengthen a response, so the upper bound
-/// applies to the runs whose threads hardly waited for a CPU.
+/// A wrong method (timing from the send, sending late, waiting for replies) is off every time. Other
+/// processes can only lengthen a response, and the time that the threads waited for a CPU says by how
+/// much: beside three busy processes the ratios rose by up to about that share.
+fn most(waited: f64) -> f64 {
+    if waited < UNDISTURBED { 1.05 } else { 1.05 + 2.0 * waited }
+}
+
 fn agrees(open: Open) {
     let _turn = alone();
-    let mut disturbed = Vec::new();
+    let mut all = Vec::new();
     for seed in [11, 12, 13] {
         let (ratios, waited) = measure(open, seed);
         let text = format!("{ratios:.3?} with {:.1} % of the time waiting for a CPU", 100.0 * waited);
         println!("{:?}: measured over calculated, p50 and p99: {text}", open.arrival);
         assert!(ratios.iter().all(|ratio| *ratio >= 0.95), "too short: {text}");
-        if ratios.iter().all(|ratio| *ratio <= 1.05) {
+        if ratios.iter().all(|ratio| *ratio <= most(waited)) {
             return;
         }
-        assert!(waited > UNDISTURBED, "too long: {text}");
-        disturbed.push(text);
+        all.push(text);
     }
-    println!("other processes disturbed every run, so only the lower bound was checked: {disturbed:?}");
+    panic!("measured over calculated, p50 and p99, three times: {all:?}");
 }
 
 #[test]

@@ -275,7 +275,8 @@ pub(crate) fn thread_waited_ns() -> u64 {
 }
 
 /// What a `schedstat` file says of a thread: how long it ran, and how long it waited for a CPU, ns.
-pub(crate) fn schedstat_ns(file: &Path) -> (u64, u64) {
+#[must_use]
+pub fn schedstat_ns(file: &Path) -> (u64, u64) {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let mut numbers = text.split_whitespace().map(|word| word.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
