@@ -53,6 +53,11 @@
 //! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards; in durable mode an entry up to a quarter of the memory budget. The cap counts pages that are
 //! resident; what other parts of the process use is not in it (`docs/design.md` has the figures).
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "plumbkv runs on Linux only: it uses preadv2, madvise(MADV_POPULATE_WRITE) and cgroups; see `Systems` in its README"
+);
+
 // The README's example runs as a doctest.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -94,7 +94,7 @@ pub enum Compression {
     #[default]
     Lz4,
     /// [Zstandard](https://facebook.github.io/zstd/), level 3: smaller files than with LZ4, at several times its CPU time. Flushes and merges take it when they write, reads when a
-    /// block is not in the cache.
+    /// block is not in the cache. Needs the feature `zstd` of the crate, which is on by default.
     Zstd,
 }
 
@@ -145,6 +145,10 @@ impl DurableOptions {
             let reason =
                 "merges that do not go on stop all writes in the end; leave it out for no limit".to_owned();
             return Err(Error::InvalidOption { option: "merge_bytes_per_second", reason });
+        }
+        if self.compression == Compression::Zstd && !lsm::HAS_ZSTD {
+            let reason = "this build is without the feature `zstd`; build with it, or use Lz4".to_owned();
+            return Err(Error::InvalidOption { option: "compression", reason });
         }
         // One is written to, this many wait to be flushed.
         let frozen_memtables = 1;

@@ -27,7 +27,7 @@ mod wal;
 
 pub(crate) use compaction::Targets;
 pub(crate) use iter::{Live, Visible};
-pub(crate) use table::{Compression, Shape, hash};
+pub(crate) use table::{Compression, HAS_ZSTD, Shape, hash};
 pub(crate) use tree::{Batch, Ingest, MergeProgress, SyncMode, Tree, TreeOptions, TreeSnapshot, repair};
 #[cfg(debug_assertions)]
 pub use vfs::slow_disk;

@@ -8,10 +8,10 @@
 //! ```
 
 use super::block::Damage;
+use super::zstd;
 use crate::lsm::checksum::checksum;
 use lz4_flex::block::{CompressTable, compress_into, compress_into_with_table};
 use std::cell::RefCell;
-use zstd::bulk::{Compressor, Decompressor};
 
 /// Blocks longer than this when they are taken apart are damage, not data: a value and its key have limits.
 const MAX_RAW: usize = 1 << 30;
@@ -25,18 +25,8 @@ pub(crate) enum Compression {
     Zstd = 2,
 }
 
-/// What zstd calls its default: higher levels gain little on blocks of a few kilobytes.
-const ZSTD_LEVEL: i32 = 3;
-
 /// The longest that one byte of lz4 can become: a run of which each further byte says 255 more.
 const LZ4_RATIO: usize = 255;
-
-/// What zstd works with: made once in a thread, for it is more than a block. `None` where it was not needed yet, or there is no memory for it.
-#[derive(Default)]
-struct Zstd {
-    compressor: Option<Compressor<'static>>,
-    decompressor: Option<Decompressor<'static>>,
-}
 
 /// What is longer has another table, four times as large.
 const LZ4_SMALL: usize = u16::MAX as usize;
@@ -44,23 +34,6 @@ const LZ4_SMALL: usize = u16::MAX as usize;
 thread_local! {
     /// lz4's table of what it has seen, kept from one block to the next: to take memory for it costs as much as a tenth of a block.
     static LZ4: RefCell<CompressTable> = RefCell::default();
-    static ZSTD: RefCell<Zstd> = RefCell::default();
-}
-
-impl Zstd {
-    fn compress(&mut self, raw: &[u8], out: &mut [u8]) -> Option<usize> {
-        if self.compressor.is_none() {
-            self.compressor = Compressor::new(ZSTD_LEVEL).ok();
-        }
-        self.compressor.as_mut()?.compress_to_buffer(raw, out).ok()
-    }
-
-    fn decompress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize> {
-        if self.decompressor.is_none() {
-            self.decompressor = Decompressor::new().ok();
-        }
-        self.decompressor.as_mut()?.decompress_to_buffer(payload, out).ok()
-    }
 }
 
 /// Appends a block to a file's bytes. Where compression saves less than an eighth, the block stays as it is.
@@ -79,7 +52,7 @@ pub(crate) fn put(out: &mut Vec<u8>, raw: &[u8], compression: Compression, file:
             LZ4.with_borrow_mut(|table| compress_into_with_table(raw, &mut out[begin..], table)).ok()
         }
         Compression::Lz4 => compress_into(raw, &mut out[begin..]).ok(),
-        Compression::Zstd => ZSTD.with_borrow_mut(|zstd| zstd.compress(raw, &mut out[begin..])),
+        Compression::Zstd => zstd::compress(raw, &mut out[begin..]),
     };
     let used = match len {
         Some(len) if len < raw.len() - raw.len() / 8 => {
@@ -114,18 +87,16 @@ pub(crate) fn open<'a>(framed: &'a [u8], file: u64, space: &'a mut Vec<u8>) -> R
             space.resize(raw, 0);
             lz4_flex::block::decompress_into(payload, space).ok()
         }
-        2 if raw <= MAX_RAW && zstd_raw_len(payload) == Some(raw as u64) => {
+        2 if !zstd::IS_BUILT_IN => {
+            return Err("a block is compressed with zstd, and this build is without the feature `zstd`");
+        }
+        2 if raw <= MAX_RAW && zstd::raw_len(payload) == Some(raw as u64) => {
             space.resize(raw, 0);
-            ZSTD.with_borrow_mut(|zstd| zstd.decompress(payload, space))
+            zstd::decompress(payload, space)
         }
         _ => return Err("a block has an unknown compression or a wrong length"),
     };
     if len == Some(raw) { Ok(space) } else { Err("a block cannot be decompressed") }
-}
-
-/// How long a frame of zstd says that it becomes.
-fn zstd_raw_len(payload: &[u8]) -> Option<u64> {
-    zstd::zstd_safe::get_frame_content_size(payload).ok().flatten()
 }
 
 /// As [`open`], with the block in `space` even where it was not compressed.

@@ -21,6 +21,7 @@ mod slab;
 mod slab_test;
 #[cfg(test)]
 mod table_test;
+mod zstd;
 
 pub(crate) use builder::{Shape, TableBuilder};
 pub(crate) use cache::BlockCache;
@@ -29,6 +30,7 @@ pub(crate) use filter::hash;
 pub(crate) use frame::Compression;
 pub(crate) use page_cache::PageCache;
 pub(crate) use reader::Table;
+pub(crate) use zstd::IS_BUILT_IN as HAS_ZSTD;
 
 #[cfg(feature = "parts")]
 pub(crate) use {
