@@ -6,11 +6,12 @@
 
 use crate::error::{Error, Result};
 use crate::lsm::hash;
+use crate::lsm::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::nonblocking::NonBlocking;
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// As many threads as may wait for a sync seldom meet in one of them.
-const LOCKS: usize = 2048;
+/// As many threads as may wait for a sync seldom meet in one of them. The few threads of a simulation
+/// are to meet.
+const LOCKS: usize = if cfg!(shuttle) { 8 } else { 2048 };
 
 pub(super) struct Locks(Box<[RwLock<()>]>);
 

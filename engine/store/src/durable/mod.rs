@@ -14,9 +14,9 @@ mod write;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::lsm::sync::Mutex;
 use crate::lsm::{Batch as TreeBatch, Tree, Vfs, disk};
 use keys::Locks;
-use parking_lot::Mutex;
 use scan::Positions;
 use std::cell::RefCell;
 use std::path::Path;

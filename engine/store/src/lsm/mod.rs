@@ -19,7 +19,7 @@ mod parts_tree;
 mod record;
 #[cfg(all(test, shuttle))]
 mod shuttle_test;
-mod sync;
+pub(crate) mod sync;
 mod table;
 mod tree;
 mod vfs;

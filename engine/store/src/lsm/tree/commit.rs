@@ -9,13 +9,12 @@ use super::view::{Frozen, View};
 use crate::error::{Error, Result};
 use crate::lsm::memtable::{Inserter, Memtable};
 use crate::lsm::record::{Record, Sequence, Stamp};
-use crate::lsm::sync::{MutexGuard, point};
+use crate::lsm::sync::{Instant, MutexGuard, point};
 use crate::lsm::wal::{LogWriter, writes};
 use crate::nonblocking::NonBlocking;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// What only the leader touches.
 pub(crate) struct Commit {

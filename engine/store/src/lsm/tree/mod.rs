@@ -44,7 +44,7 @@ use crate::lsm::compaction::Underway;
 use crate::lsm::iter::{Live, Visible};
 use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
-use crate::lsm::sync::{Condvar, Mutex, point};
+use crate::lsm::sync::{Condvar, JoinHandle, Mutex, point};
 use crate::lsm::table::{BlockCache, PageCache};
 use crate::lsm::vfs::{Locked, Vfs};
 use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
@@ -55,7 +55,6 @@ use pace::Pace;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 use view::View;
 
 pub(crate) use ingest::Ingest;

@@ -17,7 +17,7 @@ use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, Version, manifest_number};
 use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
 use crate::lsm::record::{Record, Sequence, Stamp};
-use crate::lsm::sync::{Condvar, Mutex};
+use crate::lsm::sync::{Condvar, Mutex, spawn};
 use crate::lsm::table::{BlockCache, PageCache, Table};
 use crate::lsm::vfs::{Locked, Vfs, sync_name};
 use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
@@ -259,7 +259,7 @@ impl Opening<'_> {
 impl Tree {
     fn start(&mut self, name: &str, work: impl FnOnce(&Inner) + Send + 'static) -> Result<()> {
         let inner = Arc::clone(&self.inner);
-        let worker = std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
+        let worker = spawn(name, move || work(&inner));
         self.workers
             .push(worker.map_err(|error| Error::io(&self.inner.directory, "start a thread for", &error))?);
         Ok(())

@@ -6,9 +6,9 @@
 use super::options::TreeOptions;
 use super::{Inner, View};
 use crate::error::{Error, Result};
-use parking_lot::Mutex;
+use crate::lsm::sync::{Instant, Mutex, sleep};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a mebibyte waits just before the point where writes stop.
 const LONGEST: Duration = Duration::from_millis(250);
@@ -113,7 +113,7 @@ impl Inner {
             return;
         }
         let begin = Instant::now();
-        std::thread::sleep(wait);
+        sleep(wait);
         self.counters.delays.fetch_add(1, Ordering::Relaxed);
         self.counters.delayed_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
     }

@@ -1,0 +1,53 @@
+//! Threads, locks and monotonic time of the durable store: the standard library's and parking_lot's.
+//! Under `--cfg shuttle` each of them hands the decision who runs next to a test.
+//!
+//! [shuttle](https://docs.rs/shuttle) runs a test again and again, one thread at a time, and draws at
+//! each lock, wait and [`point`] which thread goes on. `make test-shuttle` and `make simulate` build
+//! so; nothing else does. Reordered memory is not shown: all atomics are in sequence.
+//!
+//! Everything that waits for another thread has to come from here. Under shuttle all threads share one
+//! thread of the system, so a lock of another kind that is held across a wait, a lock or a [`point`]
+//! would block all of them. A lock that is never held across one may be of any kind.
+
+#[cfg(shuttle)]
+mod checked;
+#[cfg(shuttle)]
+mod simulated_time;
+
+#[cfg(not(shuttle))]
+pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+#[cfg(not(shuttle))]
+pub(crate) use std::{
+    thread::{JoinHandle, sleep},
+    time::Instant,
+};
+
+#[cfg(shuttle)]
+pub(crate) use checked::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+#[cfg(shuttle)]
+pub(crate) use shuttle::thread::JoinHandle;
+#[cfg(shuttle)]
+pub(crate) use simulated_time::{Instant, sleep};
+#[cfg(all(test, shuttle))]
+#[allow(unused_imports, reason = "simulations use them")]
+pub(crate) use {checked::set_points, simulated_time::TimeKeeper};
+
+/// Where another thread may come in between, though there is no lock: before a step that readers and
+/// the writer of a memtable take without one.
+#[inline(always)]
+pub(crate) fn point() {
+    #[cfg(shuttle)]
+    checked::point();
+}
+
+/// Starts a thread with a name.
+pub(crate) fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<JoinHandle<T>> {
+    #[cfg(shuttle)]
+    use shuttle::thread::Builder;
+    #[cfg(not(shuttle))]
+    use std::thread::Builder;
+    Builder::new().name(name.to_owned()).spawn(work)
+}
