@@ -67,6 +67,20 @@ fn insert_and_read() {
                         cursor.next();
                     }
                     assert_eq!(seen, at, "a walk steps over what was published");
+                    let (mut seen, mut last) = (0, None);
+                    cursor.last();
+                    while let Some(record) = cursor.record() {
+                        assert!(last.is_none() || last > Some(record.key.to_vec()), "out of order backward");
+                        last = Some(record.key.to_vec());
+                        seen += u64::from(record.stamp.sequence() <= at);
+                        cursor.previous();
+                    }
+                    assert_eq!(seen, at, "a backward walk steps over what was published");
+                    for number in 1..=at {
+                        cursor.seek_before(&key(number), Stamp::newest_at(0));
+                        let found = cursor.record().map(|record| record.key.to_vec());
+                        assert_eq!(found, Some(key(number).to_vec()), "the last version before a place");
+                    }
                 }
             })
         })

@@ -178,3 +178,44 @@ fn readers_see_whole_versions_in_order_while_one_writes() {
         }
     });
 }
+
+/// Keys that the writer does not touch, each next to one that it writes: the largest of all, and one
+/// in eight in between.
+#[test]
+fn backward_reads_beside_a_writer_pass_nothing_that_was_there_before() {
+    const WRITES: u64 = if cfg!(miri) { 100 } else { 150_000 };
+    const FIXED: u64 = 64;
+    let fixed = |number: u64| format!("event:{number:03}:zzzz").into_bytes();
+    let (table, mut inserter) = Memtable::new(64 << 20, b"").unwrap();
+    for number in 0..FIXED {
+        let record = Record { key: &fixed(number), stamp: Stamp::new(number + 1, Kind::Set), value: b"" };
+        assert!(table.insert(&mut inserter, &record));
+    }
+    let table = Arc::new(table);
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for reader in 0..2_u64 {
+            let (table, is_over) = (&table, &is_over);
+            scope.spawn(move || {
+                let mut random = fastrand::Rng::with_seed(reader);
+                let mut cursor = MemtableCursor::new(Arc::clone(table));
+                let newest = Stamp::newest_at(MAX_SEQUENCE);
+                while !is_over.load(Ordering::Relaxed) {
+                    cursor.last();
+                    assert_eq!(cursor.record().map(|record| record.key), Some(&fixed(FIXED - 1)[..]), "last");
+                    let number = random.u64(1..FIXED);
+                    cursor.seek_before(format!("event:{number:03}").as_bytes(), newest);
+                    let found = cursor.record().map(|record| record.key.to_vec());
+                    assert_eq!(found, Some(fixed(number - 1)), "before the next family");
+                }
+            });
+        }
+        for number in 1..=WRITES {
+            // Rising below each fixed key, so that pages split right before it.
+            let key = format!("event:{:03}:{number:012}", number % FIXED);
+            let stamp = Stamp::new(FIXED + number, Kind::Set);
+            assert!(table.insert(&mut inserter, &Record { key: key.as_bytes(), stamp, value: b"" }));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}

@@ -289,7 +289,13 @@ impl Tree {
         }
     }
 
-    /// The last version that stands before `(key, stamp)`.
+    /// The last version before `(key, stamp)`.
+    ///
+    /// A page is read twice on the way, once to find the place and once for the entry before it. A
+    /// version that is inserted in between shifts the entries, and a split moves them: what is read
+    /// then may be any earlier version. It is a valid start all the same, because no version is ever
+    /// removed. From there the walk goes forward (see [`after`](Self::after)) while the next version
+    /// is still before what is wanted, so nothing that was in the tree when the call began is passed.
     pub(super) fn before(&self, key: &[u8], stamp: Stamp) -> Option<Place> {
         let wanted = self.wanted(key, stamp);
         loop {
@@ -305,9 +311,19 @@ impl Tree {
             if let Some(found) = found
                 && self.is_node_before(found.node, wanted)
             {
-                return Some(found);
+                return Some(self.advance(found, |next| self.is_node_before(next, wanted)));
             }
         }
+    }
+
+    /// The last version from a place on up to which `belongs` holds of each.
+    fn advance(&self, mut found: Place, belongs: impl Fn(Node) -> bool) -> Place {
+        while let Some(next) = self.after(found)
+            && belongs(next.node)
+        {
+            found = next;
+        }
+        found
     }
 
     /// The last version of the page before.
@@ -343,7 +359,8 @@ impl Tree {
                 continue;
             }
             if page.level() == 0 {
-                return self.last_of(at);
+                // A split since the link was read leaves the middle of the page here.
+                return self.last_of(at).map(|found| self.advance(found, |_| true));
             }
             let below = page.read(|order| page.entry(order, order.len().saturating_sub(1)));
             at = PageAt::from_raw(below)?;
