@@ -161,7 +161,12 @@ impl Batch {
 
     /// Each key, and the length of its value.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&[u8], usize)> {
-        writes(&self.payload).filter_map(|write| write.ok()).map(|write| (write.key, write.value.len()))
+        let len = |write: &Write| match write.kind {
+            // The time before the value is no part of it.
+            Kind::SetUntil => write.value.len().saturating_sub(size_of::<u64>()),
+            _ => write.value.len(),
+        };
+        writes(&self.payload).filter_map(|write| write.ok()).map(move |write| (write.key, len(&write)))
     }
 
     pub(crate) fn clear(&mut self) {
