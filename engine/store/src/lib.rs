@@ -74,6 +74,8 @@ mod memory_limit;
 mod nonblocking;
 mod options;
 mod prefetch;
+#[cfg(all(test, shuttle))]
+mod simulation;
 mod stats;
 
 pub use bytes::{MAX_KEY_BYTES, MAX_VALUE_BYTES};

@@ -15,7 +15,7 @@ mod write;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::sync::Mutex;
-use crate::lsm::{Batch as TreeBatch, Tree, Vfs, disk};
+use crate::lsm::{Batch as TreeBatch, SyncMode as TreeSyncMode, Tree, TreeOptions, Vfs, disk};
 use keys::Locks;
 use scan::Positions;
 use std::cell::RefCell;
@@ -65,15 +65,25 @@ impl Durable {
         options: &DurableOptions,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        let tree_options = options.tree_options()?;
-        let budget = options.budget();
+        Self::open_as(vfs, path, options.tree_options()?, options.budget(), clock)
+    }
+
+    /// Opens a database whose tree has any options: simulations have much smaller ones than
+    /// [`DurableOptions`] allows.
+    pub(crate) fn open_as(
+        vfs: Arc<dyn Vfs>,
+        path: &Path,
+        tree_options: TreeOptions,
+        budget: u64,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
         Ok(Self {
             tree: Tree::open(vfs, path, tree_options, Arc::clone(&clock))?,
             clock,
             locks: Locks::new(),
             entry_limit: budget / 4,
             budget,
-            syncs_always: options.sync == SyncMode::Always,
+            syncs_always: tree_options.sync == TreeSyncMode::Always,
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             positions: Mutex::default(),

@@ -129,7 +129,7 @@ impl DurableOptions {
         self.budget.unwrap_or(self.profile.memory_budget())
     }
 
-    pub(super) fn tree_options(&self) -> Result<TreeOptions> {
+    pub(crate) fn tree_options(&self) -> Result<TreeOptions> {
         let budget = self.budget();
         if budget < LEAST_BUDGET {
             let reason = format!("{budget} bytes are too few; a durable database needs {LEAST_BUDGET}");

@@ -123,6 +123,12 @@ impl Snapshot {
         self.tree.get(key, |live| f(live.value))
     }
 
+    /// A walk that may turn round, for simulations.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn walk(&self) -> Visible {
+        self.tree.walk()
+    }
+
     /// A copy of the value of `key`.
     ///
     /// # Errors

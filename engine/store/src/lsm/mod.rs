@@ -32,3 +32,5 @@ pub(crate) use tree::{Batch, Ingest, MergeProgress, SyncMode, Tree, TreeOptions,
 #[cfg(debug_assertions)]
 pub use vfs::slow_disk;
 pub(crate) use vfs::{Disk, Vfs, disk};
+#[cfg(all(test, shuttle))]
+pub(crate) use vfs::{Fault, FaultCounts, FaultPlan, SimDisk, Survival};

@@ -16,7 +16,6 @@ thread_local! {
 /// From now on about one of `every` points is a place where threads may change, chosen from a seed:
 /// a long run with all of them spends its time on nothing else.
 #[cfg(test)]
-#[allow(dead_code, reason = "simulations do")]
 pub(crate) fn set_points(every: u32, seed: u64) {
     POINTS.set((every.max(1), seed | 1));
 }
@@ -30,6 +29,12 @@ pub(super) fn point() {
             return;
         }
     }
+    shuttle::thread::yield_now();
+}
+
+/// As a point, but each of them is a place where threads may change.
+#[cfg(test)]
+pub(super) fn pause() {
     shuttle::thread::yield_now();
 }
 

@@ -29,7 +29,6 @@ pub(crate) use shuttle::thread::JoinHandle;
 #[cfg(shuttle)]
 pub(crate) use simulated_time::{Instant, sleep};
 #[cfg(all(test, shuttle))]
-#[allow(unused_imports, reason = "simulations use them")]
 pub(crate) use {checked::set_points, simulated_time::TimeKeeper};
 
 /// Where another thread may come in between, though there is no lock: before a step that readers and
@@ -38,6 +37,13 @@ pub(crate) use {checked::set_points, simulated_time::TimeKeeper};
 pub(crate) fn point() {
     #[cfg(shuttle)]
     checked::point();
+}
+
+/// Where a simulated disk lets other threads come in between.
+#[cfg(test)]
+pub(crate) fn pause() {
+    #[cfg(shuttle)]
+    checked::pause();
 }
 
 /// Starts a thread with a name.

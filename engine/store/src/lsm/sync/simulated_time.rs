@@ -107,7 +107,6 @@ thread_local! {
 }
 
 #[cfg(test)]
-#[allow(dead_code, reason = "simulations start it")]
 impl TimeKeeper {
     /// Turns in which nothing else ran and no wait was to end, after which all threads wait for each other.
     const MOST_IDLE: u32 = 1_000;

@@ -21,6 +21,9 @@ use std::sync::Arc;
 pub(crate) use disk::Disk;
 #[cfg(test)]
 pub(crate) use sim::{Fault, SimDisk, Survival};
+#[cfg(test)]
+#[allow(unused_imports, reason = "simulations and tests use them")]
+pub(crate) use sim::{FaultCounts, FaultPlan};
 #[cfg(debug_assertions)]
 pub use slow::slow_disk;
 

@@ -7,12 +7,19 @@
 //! - Of a directory: the names at its last sync, and of later operations any, each on its own. A rename is whole or not at all. A directory is a name in the one
 //!   above it, and takes what is in it along.
 
+#[path = "sim_faults.rs"]
+mod faults;
+
 use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
-use parking_lot::Mutex;
+use crate::lsm::sync::pause;
+use faults::{Faults, Kind};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub(crate) use faults::{FaultCounts, FaultPlan};
 
 /// What a disk writes whole or not at all.
 const SECTOR: u64 = 512;
@@ -54,6 +61,7 @@ struct State {
     locked: BTreeSet<PathBuf>,
     operations: u64,
     fault: Option<(u64, Fault)>,
+    faults: Option<Faults>,
     dead: bool,
     /// Handles of before a restart are dead.
     life: u64,
@@ -199,6 +207,9 @@ impl SimDisk {
         state.names = state.lasting_names.clone();
         state.locked.clear();
         state.fault = None;
+        if let Some(faults) = &mut state.faults {
+            *faults = Faults::new(FaultPlan::default(), faults.counts);
+        }
         state.dead = false;
         state.life += 1;
     }
@@ -229,6 +240,36 @@ impl SimDisk {
         state.names.iter().map(|(path, file)| (path.clone(), state.files[*file].now.clone())).collect()
     }
 
+    /// From now on these faults strike at random; those before are over.
+    pub(crate) fn set_faults(&self, plan: FaultPlan) {
+        let mut state = self.0.lock();
+        let counts = state.faults.as_ref().map(|faults| faults.counts).unwrap_or_default();
+        state.faults = Some(Faults::new(plan, counts));
+    }
+
+    pub(crate) fn fault_counts(&self) -> FaultCounts {
+        self.0.lock().faults.as_ref().map(|faults| faults.counts).unwrap_or_default()
+    }
+
+    /// The power goes now.
+    pub(crate) fn cut(&self) {
+        self.0.lock().dead = true;
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.0.lock().dead
+    }
+
+    /// Bytes of all files.
+    pub(crate) fn used(&self) -> u64 {
+        self.0.lock().used()
+    }
+
+    fn enter(&self) -> MutexGuard<'_, State> {
+        pause();
+        self.0.lock()
+    }
+
     fn handle(&self, file: usize) -> Handle {
         Handle { disk: self.clone(), file, life: self.0.lock().life }
     }
@@ -244,7 +285,7 @@ enum Course {
 
 impl State {
     /// Counts an operation and says whether it goes well.
-    fn begin(&mut self) -> io::Result<Course> {
+    fn begin(&mut self, kind: Kind) -> io::Result<Course> {
         if self.dead {
             return Err(io::Error::other("no power"));
         }
@@ -259,7 +300,10 @@ impl State {
                     Ok(Course::Last)
                 }
             },
-            _ => Ok(Course::Whole),
+            _ => match &mut self.faults {
+                Some(faults) => faults.look(kind).map(|()| Course::Whole),
+                None => Ok(Course::Whole),
+            },
         }
     }
 
@@ -304,39 +348,39 @@ impl Course {
 
 impl Vfs for SimDisk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Names)?;
         state.directories.insert(path.to_owned());
         course.end(())
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Names)?;
         let file = state.make(path)?;
         drop(state);
         course.end(Box::new(self.handle(file)))
     }
 
     fn reuse(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Names)?;
         let file = state.find(path)?;
         drop(state);
         course.end(Box::new(self.handle(file)))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadFile>> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Read)?;
         let file = state.find(path)?;
         drop(state);
         course.end(Arc::new(self.handle(file)))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Names)?;
         let file = state.find(from)?;
         state.has_directory(to)?;
         state.change_names(NameChange::Rename { from: from.to_owned(), to: to.to_owned(), file });
@@ -344,8 +388,8 @@ impl Vfs for SimDisk {
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Names)?;
         let file = state.find(from)?;
         state.has_directory(to)?;
         if state.names.contains_key(to) {
@@ -356,16 +400,16 @@ impl Vfs for SimDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Names)?;
         state.find(path)?;
         state.change_names(NameChange::Remove { path: path.to_owned() });
         course.end(())
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Read)?;
         let inside = state.names.keys().filter(|name| name.parent() == Some(path));
         let names =
             inside.filter_map(|name| Some(name.file_name()?.to_str()?.to_owned())).collect::<Vec<_>>();
@@ -373,9 +417,9 @@ impl Vfs for SimDisk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.0.lock();
+        let mut state = self.enter();
         // A sync during which the power goes may have done nothing.
-        state.begin()?.end(())?;
+        state.begin(Kind::Sync)?.end(())?;
         let (synced, rest) = std::mem::take(&mut state.unsynced_names)
             .into_iter()
             .partition::<Vec<_>, _>(|change| change.directory() == Some(path));
@@ -388,8 +432,8 @@ impl Vfs for SimDisk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>> {
-        let mut state = self.0.lock();
-        let course = state.begin()?;
+        let mut state = self.enter();
+        let course = state.begin(Kind::Names)?;
         if !state.names.contains_key(path) {
             state.make(path)?;
         }
@@ -409,35 +453,28 @@ struct Handle {
 }
 
 impl Handle {
-    fn with<T>(&self, f: impl FnOnce(&mut Inode, &Course) -> T) -> io::Result<T> {
-        let mut state = self.disk.0.lock();
+    fn with<T>(
+        &self,
+        kind: Kind,
+        f: impl FnOnce(&mut State, usize, &Course) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut state = self.disk.enter();
         if state.life != self.life {
             return Err(io::Error::other("a handle of before the power cut"));
         }
-        let course = state.begin()?;
-        let done = f(&mut state.files[self.file], &course);
+        let course = state.begin(kind)?;
+        let done = f(&mut state, self.file, &course)?;
         course.end(done)
-    }
-
-    fn change(&self, make: impl FnOnce(&Course) -> Change) -> io::Result<()> {
-        self.with(|file, course| {
-            let change = make(course);
-            change.apply(&mut file.now);
-            file.unsynced.push(change);
-        })
     }
 }
 
 impl WriteFile for Handle {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let mut taken = bytes.len();
-        self.change(|course| {
-            if matches!(course, Course::Short) {
-                taken = taken.div_ceil(2);
-            }
-            Change { offset, bytes: bytes[..taken].to_vec() }
-        })?;
-        Ok(taken)
+        self.with(Kind::Write, |state, file, course| {
+            let taken = state.taken(file, bytes.len(), offset, course)?;
+            state.write(file, Change { offset, bytes: bytes[..taken].to_vec() });
+            Ok(taken)
+        })
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -456,27 +493,26 @@ impl WriteFile for Handle {
 
 impl SyncFile for Handle {
     fn sync(&self) -> io::Result<()> {
-        self.with(|file, course| {
-            if !matches!(course, Course::Last) {
-                file.lasting = file.now.clone();
-                file.unsynced.clear();
+        self.with(Kind::Sync, |state, file, course| {
+            if state.drops_sync(file) {
+                return Err(io::Error::other("the device failed, and the pages are dropped"));
             }
+            if !matches!(course, Course::Last) {
+                let Inode { lasting, unsynced, .. } = &mut state.files[file];
+                unsynced.drain(..).for_each(|change| change.apply(lasting));
+            }
+            Ok(())
         })
     }
 }
 
 impl ReadFile for Handle {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.with(|file, _| {
-            let rest = file.now.get(offset as usize..).unwrap_or(&[]);
-            let count = rest.len().min(buffer.len());
-            buffer[..count].copy_from_slice(&rest[..count]);
-            count
-        })
+        self.with(Kind::Read, |state, file, _| Ok(state.read(file, buffer, offset)))
     }
 
     fn len(&self) -> io::Result<u64> {
-        self.with(|file, _| file.now.len() as u64)
+        self.with(Kind::Read, |state, file, _| Ok(state.files[file].now.len() as u64))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Does the simulated disk forget what a disk may forget, and nothing else?
 
-use super::{Fault, SimDisk, Survival, Vfs, write_all_at};
+use super::{Fault, FaultPlan, SimDisk, Survival, Vfs, write_all_at};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -102,6 +102,80 @@ fn faults_strike_the_operation_they_name() {
     assert!(file.sync().is_err() && disk.list(Path::new("/d")).is_err());
     disk.restart(Survival::Everything);
     assert_eq!(disk.content()[&path], b"abc");
+}
+
+#[test]
+fn a_disk_that_is_full_takes_no_more_until_there_is_room() {
+    let (disk, path) = disk();
+    let mut file = written(&disk, &path, &[1; 1_000]);
+    let full = |capacity| FaultPlan { capacity: Some(capacity), ..FaultPlan::default() };
+    disk.set_faults(full(disk.used() + 10));
+    assert_eq!(file.write_at(&[2; 50], 980).unwrap(), 30, "20 lie within the file, and 10 fit behind it");
+    assert_eq!(file.write_at(&[2; 50], 1_010).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert_eq!(file.write_at(&[3; 50], 0).unwrap(), 50, "what is there has its blocks");
+    disk.set_faults(full(5_000));
+    assert_eq!(file.write_at(&[2; 50], 1_010).unwrap(), 50);
+    assert_eq!(disk.fault_counts().full, 2);
+}
+
+#[test]
+fn a_sync_that_fails_may_drop_what_it_was_to_write() {
+    let (disk, path) = disk();
+    disk.sync_dir(Path::new("/d")).unwrap();
+    let mut file = written(&disk, &path, b"old");
+    file.sync().unwrap();
+    disk.sync_dir(Path::new("/d")).unwrap();
+    file.write_at(b"new", 0).unwrap();
+    disk.set_faults(FaultPlan { dropped_syncs: 1, ..FaultPlan::default() });
+    assert!(file.sync().is_err());
+    disk.set_faults(FaultPlan::default());
+    file.sync().unwrap();
+    disk.restart(Survival::Everything);
+    assert_eq!(disk.content()[&path], b"old", "a later sync brings nothing back");
+}
+
+#[test]
+fn faults_that_last_do_so_until_they_are_taken_away() {
+    let (disk, path) = disk();
+    let mut file = written(&disk, &path, b"old");
+    disk.set_faults(FaultPlan { seed: 3, lasting: 1, ..FaultPlan::default() });
+    assert!((0..10).all(|_| file.sync().is_err()));
+    disk.set_faults(FaultPlan::default());
+    file.sync().unwrap();
+    assert_eq!(disk.fault_counts().lasting, 10);
+}
+
+#[test]
+fn sectors_are_lost_and_misdirected_and_no_error_tells_of_it() {
+    let sectors =
+        |bytes: &[u8], byte| bytes.chunks(512).filter(|sector| sector.iter().all(|b| *b == byte)).count();
+    for seed in 0..20 {
+        let (disk, path) = disk();
+        let other = PathBuf::from("/d/other");
+        written(&disk, &path, &[1; 4_096]).sync().unwrap();
+        written(&disk, &other, &[2; 4_096]).sync().unwrap();
+        let mut file = disk.reuse(&path).unwrap();
+        disk.set_faults(FaultPlan { seed, lost: 1, ..FaultPlan::default() });
+        file.write_at(&[3; 2_048], 0).unwrap();
+        let content = disk.content();
+        assert_eq!((sectors(&content[&path], 3), sectors(&content[&other], 2)), (3, 8), "one is lost");
+        disk.set_faults(FaultPlan { seed, misdirected: 1, ..FaultPlan::default() });
+        file.write_at(&[4; 2_048], 0).unwrap();
+        let content = disk.content();
+        let there = sectors(&content[&path], 4) + sectors(&content[&other], 4);
+        assert!(sectors(&content[&path], 4) >= 3 && there <= 4, "seed {seed}: {there}");
+    }
+}
+
+#[test]
+fn the_power_can_go_between_operations() {
+    let (disk, path) = disk();
+    let mut file = written(&disk, &path, b"a");
+    assert!(!disk.is_dead());
+    disk.cut();
+    assert!(disk.is_dead() && file.sync().is_err() && disk.list(Path::new("/d")).is_err());
+    disk.restart(Survival::Nothing);
+    assert!(!disk.is_dead() && disk.content().is_empty());
 }
 
 #[test]

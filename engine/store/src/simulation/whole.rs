@@ -1,0 +1,224 @@
+//! The steps that are about the store as a whole, taken while no client is writing: they change or check
+//! every client's keys.
+
+use super::client::{Client, owner};
+use super::model::{Change, Effect, State, apply};
+use super::options::Drawn;
+use super::reads::{check_all, compare, everything};
+use super::world::World;
+use crate::durable::Durable;
+use crate::error::Result;
+use fastrand::Rng;
+use std::ops::{Bound, ControlFlow};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A run's store, and where it is.
+pub(super) struct Site<'a> {
+    pub(super) world: &'a World,
+    pub(super) drawn: &'a Drawn,
+    pub(super) path: PathBuf,
+    /// Copies that were made.
+    pub(super) copies: u32,
+}
+
+impl Site<'_> {
+    pub(super) fn open(&self, path: &Path) -> Result<Durable> {
+        let Self { world, drawn, .. } = self;
+        let (disk, clock) = (Arc::new(world.disk.clone()), Arc::clone(&world.clock));
+        Durable::open_as(disk, path, drawn.tree, drawn.budget, clock)
+    }
+}
+
+/// A change of all clients' keys at once.
+fn change_all(
+    clients: &mut [Client],
+    (world, db): (&World, &Durable),
+    name: &'static str,
+    effects: Vec<Effect>,
+    call: impl FnOnce(&Durable) -> Result<()>,
+) -> bool {
+    let begun = world.moment();
+    let done = call(db);
+    let ended = world.moment();
+    world.count(name);
+    world.tell(|| format!("{begun} {name} -> {done:?}"));
+    let is_ok = done.is_ok();
+    if let Err(error) = done {
+        world.failed(name, &error);
+    }
+    for (client, effect) in clients.iter_mut().zip(effects) {
+        if is_ok {
+            apply(&mut client.part.state, &effect);
+        } else if name == "delete_range" {
+            client.find_deleted((world, db), &effect, begun);
+        }
+        client.part.push(Change { effect, begun, ended, is_ok, name });
+    }
+    is_ok
+}
+
+/// One step, drawn.
+pub(super) fn step(random: &mut Rng, clients: &mut [Client], site: &mut Site, db: &Durable) {
+    let world = site.world;
+    let here = (world, db);
+    match random.u32(..24) {
+        0..4 => delete_range(random, clients, here),
+        4 => {
+            let effects = clients.iter().map(|client| gone(client.part.state.keys())).collect();
+            change_all(clients, here, "clear", effects, Durable::clear);
+        }
+        5..8 => keep(here, "flush", Durable::flush),
+        8 => keep(here, "settle", Durable::settle),
+        9..11 => keep(here, "compact", |db| db.compact(|_| ControlFlow::Continue(())).map(drop)),
+        11 => {
+            let mut left = random.u32(..6);
+            let go_on = |_| {
+                left = left.saturating_sub(1);
+                if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            keep(here, "compact in part", |db| db.compact(go_on).map(drop));
+        }
+        12..15 => sync(clients, here),
+        15 => keep(here, "verify", |db| db.verify(|_| ()).map(drop)),
+        16..19 => {
+            let by = if random.bool() { random.u64(1..30) } else { random.u64(..30_000) };
+            world.set_clock(world.now_ms() + by);
+            world.tell(|| format!("the clock moves on to {}", world.now_ms()));
+            world.count("clock moves");
+        }
+        19 => set_back(random, clients, here),
+        20 => checkpoint(clients, site, db),
+        _ => {
+            if let Err(error) = check_all(clients, here) {
+                world.failed("a comparison", &error);
+            }
+        }
+    }
+}
+
+fn gone<'a>(keys: impl Iterator<Item = &'a Vec<u8>>) -> Effect {
+    keys.map(|key| (key.clone(), None)).collect()
+}
+
+/// A step that changes nothing that a client sees.
+fn keep((world, db): (&World, &Durable), name: &'static str, call: impl FnOnce(&Durable) -> Result<()>) {
+    let done = call(db);
+    world.count(name);
+    world.tell(|| format!("{} {name} -> {done:?}", world.moment()));
+    if let Err(error) = done {
+        world.failed(name, &error);
+    }
+}
+
+pub(super) fn sync(clients: &mut [Client], (world, db): (&World, &Durable)) {
+    let begun = world.moment();
+    let done = db.sync();
+    world.count("sync");
+    world.tell(|| format!("{begun} sync -> {done:?}"));
+    match done {
+        Ok(()) => clients.iter_mut().for_each(|client| client.part.lasts(begun)),
+        Err(error) => world.failed("sync", &error),
+    }
+}
+
+fn delete_range(random: &mut Rng, clients: &mut [Client], here: (&World, &Durable)) {
+    let mut bound = || {
+        let client = random.usize(..clients.len());
+        let key = clients[client].key();
+        match random.u32(..5) {
+            0 => Bound::Unbounded,
+            1 => Bound::Excluded(key),
+            _ => Bound::Included(key),
+        }
+    };
+    let (mut from, mut to) = (bound(), bound());
+    if let (Bound::Included(one) | Bound::Excluded(one), Bound::Included(other) | Bound::Excluded(other)) =
+        (&from, &to)
+        && one >= other
+    {
+        std::mem::swap(&mut from, &mut to);
+    }
+    let bounds = (from.as_ref().map(|key| &key[..]), to.as_ref().map(|key| &key[..]));
+    let is_within = |key: &[u8]| {
+        let is_above = match bounds.0 {
+            Bound::Unbounded => true,
+            Bound::Included(from) => key >= from,
+            Bound::Excluded(from) => key > from,
+        };
+        is_above
+            && match bounds.1 {
+                Bound::Unbounded => true,
+                Bound::Included(to) => key <= to,
+                Bound::Excluded(to) => key < to,
+            }
+    };
+    let effects =
+        clients.iter().map(|client| gone(client.part.state.keys().filter(|key| is_within(key)))).collect();
+    change_all(clients, here, "delete_range", effects, |db| db.delete_range(bounds).map(drop));
+}
+
+/// Sets the clock back. What ended in between may be there again, unless a merge has dropped it: all of
+/// that is deleted.
+fn set_back(random: &mut Rng, clients: &mut [Client], here: (&World, &Durable)) {
+    let (world, _) = here;
+    let latest = world.now().latest_ms;
+    let by = if random.bool() { random.u64(1..30) } else { random.u64(..30_000) };
+    world.clock.set(world.now_ms().saturating_sub(by).max(1));
+    world.tell(|| format!("the clock is set back to {}", world.now_ms()));
+    world.count("clock set back");
+    if delete_uncertain(clients, here).is_err() {
+        world.clock.set(latest);
+    }
+}
+
+/// Deletes what the clock makes uncertain.
+pub(super) fn delete_uncertain(clients: &mut [Client], here: (&World, &Durable)) -> Result<()> {
+    let (world, db) = here;
+    let latest = world.now().latest_ms;
+    let found = everything(&db.snapshot()).inspect_err(|error| world.failed("a walk", error))?;
+    let is_uncertain = |until: Option<u64>| until.is_some_and(|until| until <= latest);
+    let is_to_go = |(_, entry): &(&Vec<u8>, &super::model::Entry)| is_uncertain(entry.until_ms);
+    let found: Vec<_> = found.iter().filter(is_to_go).map(|(key, _)| key.clone()).collect();
+    let effects = clients.iter().map(|client| {
+        let known = client.part.state.iter().filter(is_to_go).map(|(key, _)| key);
+        let mine = found.iter().filter(|key| owner(key, clients.len()) == usize::from(client.id));
+        gone(known.chain(mine))
+    });
+    let effects = effects.collect();
+    let keys: Vec<_> = found.iter().map(|key| &key[..]).collect();
+    let mut failure = None;
+    change_all(clients, here, "delete uncertain", effects, |db| {
+        let done = db.delete_many(&keys).map(drop);
+        failure = done.clone().err();
+        done
+    });
+    failure.map_or(Ok(()), Err)
+}
+
+/// Makes a copy, and compares it with what it is of.
+fn checkpoint(clients: &mut [Client], site: &mut Site, db: &Durable) {
+    let world = site.world;
+    site.copies += 1;
+    let path = PathBuf::from(format!("/copy{}", site.copies));
+    world.count("checkpoint");
+    let done = db.checkpoint(&path).and_then(|()| {
+        let copy = site.open(&path)?;
+        let found = everything(&copy.snapshot())?;
+        copy.close()?;
+        Ok(found)
+    });
+    world.tell(|| format!("checkpoint -> {:?}", done.as_ref().map(State::len)));
+    match done {
+        Ok(found) => {
+            let now_ms = world.now_ms();
+            let live = clients
+                .iter()
+                .flat_map(|client| &client.part.state)
+                .filter(|(_, entry)| entry.is_live(now_ms));
+            let expected: State = live.map(|(key, entry)| (key.clone(), entry.clone())).collect();
+            compare("a checkpoint", &expected, &found);
+        }
+        Err(error) => world.failed("checkpoint", &error),
+    }
+}
