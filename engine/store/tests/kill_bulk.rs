@@ -152,11 +152,7 @@ impl Expected {
         for (what, number) in ledger {
             match &what[..] {
                 "ingested" => drop(expected.present.insert(*number)),
-                "removing" => {
-                    if expected.present.remove(number) {
-                        expected.perhaps.insert(*number);
-                    }
-                }
+                "removing" if expected.present.remove(number) => drop(expected.perhaps.insert(*number)),
                 "removed" => drop(expected.perhaps.remove(number)),
                 "counted" => expected.counted = *number,
                 _ => {}
