@@ -17,6 +17,8 @@ pub(crate) struct Manifest {
     path: PathBuf,
     log: LogWriter,
     edits: u64,
+    /// Bytes of the edit that says everything.
+    whole: u64,
 }
 
 /// What an earlier manifest says.
@@ -73,8 +75,9 @@ impl Manifest {
     pub(crate) fn create(vfs: &dyn Vfs, directory: &Path, number: u64, everything: &Edit) -> Result<Self> {
         let path = directory.join(name(number));
         let file = vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
-        let mut manifest = Self { path, log: LogWriter::new(file, number), edits: 0 };
+        let mut manifest = Self { path, log: LogWriter::new(file, number), edits: 0, whole: 0 };
         manifest.append(everything)?;
+        manifest.whole = manifest.len();
         let (current, new) = (directory.join(CURRENT), directory.join(CURRENT_NEW));
         let step = |path: &Path, call, done: std::io::Result<()>| {
             done.map_err(|error| Error::io(path, call, &error))
@@ -109,6 +112,13 @@ impl Manifest {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether another manifest is to follow: it has reached a length, and has grown by as much as it
+    /// began with. Without the second condition a store whose bounds of tables alone are longer than
+    /// the limit (keys may have 64 KiB) would write all of them anew with each edit.
+    pub(crate) fn is_full(&self, limit: u64) -> bool {
+        self.len() >= limit.max(2 * self.whole)
     }
 
     /// Bytes in it.

@@ -88,3 +88,29 @@ fn what_is_damaged_is_told() {
     assert!(matches!(Manifest::recover(&disk, Path::new(DIRECTORY)), Err(Error::Corrupt { .. })));
     assert_eq!(Manifest::recover(&SimDisk::new(), Path::new("/nowhere")).unwrap(), None);
 }
+
+/// The ends of tables are keys, and a key can be longer than a limit that suits most stores.
+#[test]
+fn a_manifest_is_not_begun_anew_until_it_has_grown_by_what_it_began_with() {
+    const LIMIT: u64 = 1_000;
+    let long = |number: u64| {
+        let mut edit = edit(number);
+        edit.added[0].1.first_key = vec![b'k'; 600];
+        edit
+    };
+    let everything =
+        Edit { added: (0..20).flat_map(|number| long(number).added).collect(), ..Edit::default() };
+    let mut manifest = Manifest::create(&disk(), Path::new(DIRECTORY), 1, &everything).unwrap();
+    let whole = manifest.len();
+    assert!(whole > 10 * LIMIT && !manifest.is_full(LIMIT));
+    while !manifest.is_full(LIMIT) {
+        manifest.append(&long(7)).unwrap();
+    }
+    assert!((2 * whole..2 * whole + LIMIT).contains(&manifest.len()), "{} of {whole}", manifest.len());
+    // A short one is full at the limit.
+    let mut manifest = Manifest::create(&disk(), Path::new(DIRECTORY), 1, &edit(1)).unwrap();
+    while !manifest.is_full(LIMIT) {
+        manifest.append(&edit(7)).unwrap();
+    }
+    assert!((LIMIT..LIMIT + 100).contains(&manifest.len()), "{}", manifest.len());
+}

@@ -177,7 +177,7 @@ impl Inner {
     /// Writes an edit, after which there is this version, to the manifest or to a new one. Where a new one could not be begun, `CURRENT` may name it all the same: the old one
     /// is as long as it was, and is never appended to again.
     pub(super) fn record(&self, state: &mut State, version: &Version, edit: &Edit) -> Result<()> {
-        if state.manifest.len() < self.options.manifest_bytes {
+        if !state.manifest.is_full(self.options.manifest_bytes) {
             return state.manifest.append(edit);
         }
         self.begin_manifest(state, version, edit)
