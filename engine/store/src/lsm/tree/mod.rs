@@ -32,6 +32,8 @@ mod repair;
 mod repair_test;
 #[cfg(test)]
 mod script_test;
+#[cfg(test)]
+mod snapshot_test;
 mod sync;
 #[cfg(test)]
 mod tree_test;
