@@ -4,7 +4,8 @@
 use super::edit::{Edit, TableFacts};
 use crate::lsm::iter::LevelTables;
 use crate::lsm::record::prefix;
-use crate::lsm::table::Table;
+use crate::lsm::table::{Index, Table};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Levels, the one of flushed tables included.
@@ -26,7 +27,9 @@ pub(crate) struct Version {
     common: Vec<u8>,
     /// Of each table of a sorted level eight bytes of its last key, after those: a search looks at no table until it has found its own.
     ends: [Vec<u64>; LEVELS],
-    /// Of each table of level 0 the same of its first and last key.
+    /// The same last keys for a search among equal ends, of which each key family has many beside others.
+    lasts: [Arc<Index>; LEVELS],
+    /// Of each table of level 0 the eight bytes of its first and last key.
     ranges0: Vec<(u64, u64)>,
 }
 
@@ -61,6 +64,17 @@ impl Version {
                 return Ok(Err("tables of a level overlap"));
             }
         }
+        let removed = edit.removed.iter().map(|(level, _)| *level);
+        let changed: BTreeSet<_> = removed.chain(edit.added.iter().map(|(level, _)| *level)).collect();
+        // Those of level 0 have no order. When a store is opened, tables come without an edit.
+        for level in 1..LEVELS {
+            let tables = &version.levels[level];
+            if changed.contains(&level) || version.lasts[level].blocks() != tables.len() {
+                let lasts = Index::of_keys(tables.iter().map(|table| &table.facts.last_key[..]));
+                let Ok(lasts) = lasts else { return Ok(Err("tables of a level overlap")) };
+                version.lasts[level] = Arc::new(lasts);
+            }
+        }
         version.note_ends();
         Ok(Ok(version))
     }
@@ -80,7 +94,10 @@ impl Version {
     pub(crate) fn tables_of<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a TableHandle> {
         let wanted = prefix(key, &self.common);
         let flushed = self.levels[0].iter().zip(&self.ranges0);
-        let flushed = flushed.filter(move |(_, (first, last))| *first <= wanted && wanted <= *last);
+        let flushed = flushed.filter(move |(table, (first, last))| {
+            let is_behind = *first < wanted || *first == wanted && &table.facts.first_key[..] <= key;
+            is_behind && (wanted < *last || *last == wanted && key <= &table.facts.last_key[..])
+        });
         flushed
             .map(|(table, _)| table)
             .chain((1..LEVELS).filter_map(move |level| self.table_at(level, wanted, key)))
@@ -91,8 +108,8 @@ impl Version {
     fn table_at(&self, level: usize, wanted: u64, key: &[u8]) -> Option<&TableHandle> {
         let tables = &self.levels[level];
         let mut at = self.ends[level].partition_point(|end| *end < wanted);
-        while self.ends[level].get(at) == Some(&wanted) && &tables[at].facts.last_key[..] < key {
-            at += 1;
+        if self.ends[level].get(at) == Some(&wanted) {
+            at = self.lasts[level].find(key);
         }
         tables.get(at).filter(|table| &table.facts.first_key[..] <= key)
     }
@@ -125,5 +142,81 @@ impl Version {
             .iter()
             .enumerate()
             .flat_map(|(level, tables)| tables.iter().map(move |table| (level, table)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lsm::record::{Kind, Record, Stamp};
+    use crate::lsm::table::{Compression, Shape, TableBuilder};
+    use crate::lsm::vfs::{SimDisk, Vfs};
+    use proptest::prelude::*;
+    use std::path::PathBuf;
+
+    /// One table, under as many names and ranges as a test wants.
+    fn table() -> Arc<Table> {
+        let disk = SimDisk::new();
+        disk.make_dir(std::path::Path::new("/d"));
+        let path = PathBuf::from("/d/1");
+        let shape = Shape {
+            block_bytes: 64,
+            compression: Compression::None,
+            filter_bits_per_key: 0,
+            piece_bytes: 100,
+        };
+        let mut builder = TableBuilder::new(disk.create(&path).unwrap(), 1, shape);
+        builder.add(&Record { key: b"k", stamp: Stamp::new(1, Kind::Set), value: b"v" }).unwrap();
+        builder.finish().unwrap();
+        let vfs: Arc<dyn Vfs> = Arc::new(disk);
+        Arc::new(Table::open(&vfs, &path, 1, None).unwrap())
+    }
+
+    fn key() -> impl Strategy<Value = Vec<u8>> {
+        let family = prop::sample::select(vec!["account:", "account:eu:berlin:", "session:", "a", ""]);
+        (family, 0_u16..60).prop_map(|(family, number)| format!("{family}{number:03}").into_bytes())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_tables_of_a_key_are_those_whose_range_has_it(
+            keys in prop::collection::btree_set(key(), 0..120),
+            flushed in prop::collection::vec((key(), key()), 0..6),
+            probes in prop::collection::vec(key(), 1..60),
+            is_opened in any::<bool>(),
+        ) {
+            let facts = |number: u64, first: &[u8], last: &[u8]| {
+                let (first_key, last_key) = (first.min(last).to_vec(), first.max(last).to_vec());
+                TableFacts { number, first_key, last_key, ..TableFacts::default() }
+            };
+            let keys: Vec<_> = keys.into_iter().collect();
+            let sorted = keys.chunks(2).map(|pair| (&pair[0], pair.last().unwrap()));
+            let sorted = sorted.enumerate().map(|(at, (first, last))| (1 + at % 2, facts(at as u64, first, last)));
+            let flushed = flushed.iter().zip(1_000..).map(|((one, other), at)| (0, facts(at, one, other)));
+            let added: Vec<_> = sorted.chain(flushed).collect();
+            let (table, mut version) = (table(), Version::default());
+            let mut edits = vec![Edit { added: added.clone(), ..Edit::default() }];
+            if is_opened {
+                // As `open` does, then a change of one level.
+                for (level, facts) in &added {
+                    let handle = TableHandle { facts: Arc::new(facts.clone()), table: Arc::clone(&table) };
+                    version.levels[*level].push(handle);
+                }
+                let removed = added.iter().filter(|(level, facts)| (*level, facts.number) == (1, 2));
+                let removed = removed.map(|(level, facts)| (*level, facts.number)).collect();
+                edits = vec![Edit::default(), Edit { removed, ..Edit::default() }];
+            }
+            for edit in edits {
+                version = version.edited(&edit, |_| Ok(Arc::clone(&table))).unwrap().unwrap();
+                for probe in keys.iter().chain(&probes) {
+                    let found: Vec<_> = version.tables_of(probe).map(|table| table.facts.number).collect();
+                    let all = version.tables().map(|(_, table)| &table.facts);
+                    let all = all.filter(|facts| facts.meets(probe, probe));
+                    prop_assert_eq!(found, all.map(|facts| facts.number).collect::<Vec<_>>());
+                }
+            }
+        }
     }
 }

@@ -38,6 +38,11 @@ impl BlockBuilder {
         }
     }
 
+    /// For a block that is read from its beginning to its end only.
+    pub(crate) fn without_restarts() -> Self {
+        Self::new(0)
+    }
+
     /// Adds a version that stands behind all that are there.
     pub(crate) fn add(&mut self, record: &Record) {
         let is_due = self.run >= RESTART_INTERVAL && self.bytes.len() < self.restarts_until;
@@ -93,6 +98,11 @@ impl BlockBuilder {
 }
 
 /// Bytes that two keys begin with alike.
+#[inline]
 pub(crate) fn shared_len(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+    // Keys may share kilobytes: as much at once as a comparison takes without looking at each byte.
+    const STEP: usize = 64;
+    let chunks = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
+    let at = STEP * chunks.take_while(|(a, b)| a == b).count();
+    at + one[at..].iter().zip(&other[at..]).take_while(|(a, b)| a == b).count()
 }

@@ -11,6 +11,7 @@ mod filter;
 mod footer;
 mod frame;
 mod index;
+mod index_node;
 mod many;
 mod page_cache;
 mod reader;
@@ -32,10 +33,11 @@ pub(crate) use page_cache::PageCache;
 pub(crate) use reader::Table;
 pub(crate) use zstd::IS_BUILT_IN as HAS_ZSTD;
 
+pub(crate) use index::Index;
 #[cfg(feature = "parts")]
 pub(crate) use {
     block::{Block, BlockCursor},
     block_builder::BlockBuilder,
     filter::{Filter, FilterBuilder},
-    index::{Index, IndexBuilder},
+    index::IndexBuilder,
 };

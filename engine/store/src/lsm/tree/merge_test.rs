@@ -280,3 +280,34 @@ proptest! {
         prop_assert_eq!(&content(&tree).unwrap(), &model);
     }
 }
+
+/// Gets of keys in families, from many tables of each level, and after the store is opened again.
+#[test]
+fn keys_of_families_are_found_in_every_level() {
+    const FAMILIES: [&str; 4] = ["account:", "account:eu:berlin:", "orderline:", "session:"];
+    let key = |number: u32| format!("{}{:04}", FAMILIES[number as usize % 4], number / 4 * 2).into_bytes();
+    let disk = SimDisk::new();
+    let mut tree = open(&disk, small(SyncMode::OnCall)).unwrap();
+    for round in 0..3_u32 {
+        for at in 0..1_600 {
+            let mut batch = Batch::default();
+            batch.set(&key(at * 7 % 1_600), &(round * 10_000 + at).to_le_bytes());
+            tree.write(&batch).unwrap();
+        }
+        if round == 1 {
+            tree.merge_all(|_| ControlFlow::Continue(())).unwrap();
+        }
+        for is_opened_again in [false, true] {
+            if is_opened_again {
+                tree.close().unwrap();
+                tree = open(&disk, small(SyncMode::OnCall)).unwrap();
+            }
+            for at in 0..1_600 {
+                let (key, expected) = (key(at * 7 % 1_600), (round * 10_000 + at).to_le_bytes());
+                assert_eq!(tree.get(&key, |live| live.value.to_vec()).unwrap(), Some(expected.to_vec()));
+                let absent = [&key[..key.len() - 1], &[key[key.len() - 1] + 1]].concat();
+                assert_eq!(tree.get(&absent, |_| ()).unwrap(), None);
+            }
+        }
+    }
+}
