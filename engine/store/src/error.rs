@@ -5,6 +5,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a call was not carried out. A call that returns an error has changed nothing the caller can see,
 /// except that making room for it may have evicted other keys.
+///
+/// One case is undecided: in durable mode, a write whose own append to the log or whose own sync failed
+/// ([`Io`](Self::Io)). This process does not show it, but if the process ends before the store has
+/// recovered ([`StorageStats::failure`](crate::StorageStats::failure)), it may be there after the next
+/// open. A failure in the background is never the result of a write that was applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -124,6 +129,12 @@ pub enum Error {
     InUse {
         /// The directory.
         path: String,
+    },
+    /// A thread of the store panicked, for example in a clock of the program.
+    #[error("{thread} of the store panicked: no more writes are taken; open the store again")]
+    Panicked {
+        /// Which thread.
+        thread: &'static str,
     },
     /// The store is being closed.
     #[error("the store is being closed")]

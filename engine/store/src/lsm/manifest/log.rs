@@ -110,6 +110,11 @@ impl Manifest {
             .map_err(|error| Error::io(&self.path, "append to", &error))
     }
 
+    /// Whether an edit could not be appended: it may be there, or in part, and none can follow.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.log.is_broken()
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

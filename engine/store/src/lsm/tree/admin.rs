@@ -1,6 +1,7 @@
 //! What is done to a tree as a whole? It is emptied, copied, looked over and counted.
 
 use super::commit::{log_path, new_memtable};
+use super::health::Work;
 use super::view::View;
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
@@ -90,7 +91,7 @@ impl Tree {
             Ok((file, memtable, inserter))
         })();
         let (file, memtable, inserter) = done.inspect_err(|error: &Error| {
-            let _ = inner.failed.set(error.clone());
+            inner.health.fail(Work::Writes, error);
         })?;
         commit.log = LogWriter::filled_ahead(file, number);
         let next = commit.next;

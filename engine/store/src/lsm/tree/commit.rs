@@ -1,11 +1,14 @@
 //! How does a write come to count? Those that arrive together go together: whoever comes first leads, takes all that wait, writes them to the log at once, syncs once where
 //! that is promised, and inserts them; the others sleep until that is done.
 //!
-//! A write that failed in the log leaves nobody sure of what the log holds. So the first failure is the last: the tree takes no more writes, and says why.
+//! Each batch gets its own result: one that was committed returns `Ok`, whatever failed in the background
+//! or in a later batch of its group. A failed write or sync of the log leaves unknown what the log holds,
+//! so no batch is added to it any more (`health.rs` says when writes are taken again, `recover` how).
 
-use super::Inner;
+use super::health::Work;
 use super::options::SyncMode;
 use super::view::{Frozen, View};
+use super::{Inner, State};
 use crate::error::{Error, Result};
 use crate::lsm::memtable::{Inserter, Memtable};
 use crate::lsm::record::{Record, Sequence, Stamp};
@@ -24,6 +27,8 @@ pub(crate) struct Commit {
     pub(crate) inserter: Inserter,
     /// The sequence number of the next write.
     pub(crate) next: Sequence,
+    /// A write or a sync of a log failed: what logs hold is unknown, and no batch is added.
+    pub(crate) is_suspect: bool,
 }
 
 /// Those who wait.
@@ -40,12 +45,49 @@ pub(crate) struct Queue {
     /// Groups that were begun: who waits in one sleeps until that many are done.
     begun: u64,
     done: u64,
+    /// Results of groups of which not every batch was committed.
+    refused: Vec<Refused>,
+}
+
+/// The end of a group that was not committed.
+struct Refused {
+    group: u64,
+    outcome: Outcome,
+    /// Waiters that have not read their result yet.
+    left: usize,
+}
+
+/// What became of a group: its first batches were committed, the others failed.
+struct Outcome {
+    committed: usize,
+    error: Option<Error>,
+}
+
+impl Outcome {
+    fn of(&self, batch: usize) -> Result<()> {
+        match &self.error {
+            Some(error) if batch >= self.committed => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Queue {
     /// Whether there are batches that wait.
     pub(super) fn is_awaited(&self) -> bool {
         !self.batches.is_empty()
+    }
+
+    /// The result of a batch of a group that is done, for the thread that waited for it.
+    fn result(&mut self, group: u64, batch: usize) -> Result<()> {
+        let Some(at) = self.refused.iter().position(|refused| refused.group == group) else { return Ok(()) };
+        let refused = &mut self.refused[at];
+        let result = refused.outcome.of(batch);
+        refused.left -= 1;
+        if refused.left == 0 {
+            self.refused.swap_remove(at);
+        }
+        result
     }
 }
 
@@ -74,63 +116,65 @@ impl Inner {
         }
         self.hold_back(payload.len());
         let mut queue = self.queue.lock();
-        if queue.is_led {
-            queue.payloads.extend_from_slice(payload);
-            let end = queue.payloads.len();
-            queue.batches.push((end, count));
-            let group = queue.begun + 1;
-            while queue.done < group && queue.is_led {
-                self.turn.wait(&mut queue);
-            }
-            if queue.done >= group {
-                return self.look();
-            }
-            self.lead(queue, None);
-        } else {
-            self.lead(queue, Some((payload, count)));
+        if !queue.is_led {
+            return self.lead(queue, Some((payload, count))).of(0);
         }
-        self.look()
+        queue.payloads.extend_from_slice(payload);
+        let end = queue.payloads.len();
+        let batch = queue.batches.len();
+        queue.batches.push((end, count));
+        let group = queue.begun + 1;
+        while queue.done < group && queue.is_led {
+            self.turn.wait(&mut queue);
+        }
+        if queue.done >= group {
+            return queue.result(group, batch);
+        }
+        self.lead(queue, None).of(batch)
     }
 
     /// Commits what waits, after an own batch if there is one.
-    fn lead(&self, mut queue: MutexGuard<Queue>, own: Option<(&[u8], u64)>) {
+    fn lead(&self, mut queue: MutexGuard<Queue>, own: Option<(&[u8], u64)>) -> Outcome {
         queue.is_led = true;
         let (payloads, batches) = (std::mem::take(&mut queue.payloads), std::mem::take(&mut queue.batches));
         // An own batch that never waited makes no group.
         let is_group = !batches.is_empty();
         queue.begun += u64::from(is_group);
         drop(queue);
-        let mut begin = 0;
-        let waiting = batches.iter().map(|(end, count)| {
-            let payload = &payloads[begin..*end];
-            begin = *end;
-            (payload, *count)
-        });
-        if let Err(error) = self.commit_all(own.into_iter().chain(waiting)) {
-            let _ = self.failed.set(error);
-        }
-        let mut queue = self.queue.lock();
-        queue.is_led = false;
-        queue.done += u64::from(is_group);
-        if queue.payloads.is_empty() {
-            // The space is used again.
-            queue.payloads = payloads;
-            queue.payloads.clear();
-        }
-        let is_awaited = is_group || !queue.batches.is_empty();
-        drop(queue);
-        if is_awaited {
-            self.turn.notify_all();
-        }
+        let mut led = Led { inner: self, own: own.is_some(), payloads, batches, outcome: None };
+        let outcome = {
+            let mut begin = 0;
+            let waiting = led.batches.iter().map(|(end, count)| {
+                let payload = &led.payloads[begin..*end];
+                begin = *end;
+                (payload, *count)
+            });
+            self.commit_all(own.into_iter().chain(waiting))
+        };
+        let own_outcome = Outcome { committed: outcome.committed, error: outcome.error.clone() };
+        led.outcome = Some(outcome);
+        own_outcome
     }
 
-    /// An error where the tree takes no more writes.
+    /// An error where the tree takes no writes.
+    #[inline]
     pub(crate) fn look(&self) -> Result<()> {
-        self.failed.get().map_or(Ok(()), |error| Err(error.clone()))
+        self.health.check()
     }
 
-    fn commit_all<'a>(&self, batches: impl Iterator<Item = (&'a [u8], u64)>) -> Result<()> {
-        self.look()?;
+    fn commit_all<'a>(&self, batches: impl Iterator<Item = (&'a [u8], u64)>) -> Outcome {
+        let mut committed = 0;
+        let error = self.commit_each(batches, &mut committed).err();
+        Outcome { committed, error }
+    }
+
+    /// Counts those that are committed; the first that fails ends it.
+    fn commit_each<'a>(
+        &self,
+        batches: impl Iterator<Item = (&'a [u8], u64)>,
+        committed: &mut usize,
+    ) -> Result<()> {
+        self.may_write()?;
         let mut commit = self.commit.lock();
         let mut group: Vec<(&[u8], u64)> = Vec::new();
         let mut bytes = 0;
@@ -138,6 +182,7 @@ impl Inner {
             let needed = memtable_bytes(payload.len(), count);
             if !commit.memtable.fits(0, bytes + needed) {
                 self.commit_group(&mut commit, &group)?;
+                *committed += group.len();
                 group.clear();
                 bytes = 0;
                 if !commit.memtable.fits(0, needed) {
@@ -147,11 +192,37 @@ impl Inner {
             group.push((payload, count));
             bytes += needed;
         }
-        self.commit_group(&mut commit, &group)
+        self.commit_group(&mut commit, &group)?;
+        *committed += group.len();
+        Ok(())
+    }
+
+    /// Whether writes are taken. Without workers, this is when room is looked for again.
+    fn may_write(&self) -> Result<()> {
+        if !self.options.has_workers && self.health.lacks_room(Work::Writes) {
+            self.recover()?;
+        }
+        self.look()
     }
 
     /// Commits batches that fit into the memtable.
     pub(super) fn commit_group(&self, commit: &mut Commit, group: &[(&[u8], u64)]) -> Result<()> {
+        if commit.is_suspect {
+            // It failed since this write looked.
+            self.look()?;
+        }
+        self.append(commit, group).inspect_err(|error| {
+            commit.is_suspect = true;
+            // While the log is locked: whoever finds it suspect finds the reason.
+            self.health.fail(Work::Writes, error);
+            self.wake_all();
+        })?;
+        point();
+        self.published.store(commit.next - 1, Ordering::Release);
+        Ok(())
+    }
+
+    fn append(&self, commit: &mut Commit, group: &[(&[u8], u64)]) -> Result<()> {
         let mut next = commit.next;
         let mut bytes = 0;
         for (payload, count) in group {
@@ -178,8 +249,6 @@ impl Inner {
             }
             commit.next += 1;
         }
-        point();
-        self.published.store(commit.next - 1, Ordering::Release);
         Ok(())
     }
 
@@ -195,46 +264,109 @@ impl Inner {
             self.counters.stalls.fetch_add(1, Ordering::Relaxed);
             self.counters.stalled_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
         }
+        self.freeze_at_once(commit, &mut state, needed)
+    }
+
+    /// The same, however many memtables wait.
+    pub(super) fn freeze_at_once(&self, commit: &mut Commit, state: &mut State, needed: usize) -> Result<()> {
         let number = state.take_number();
         let path = log_path(&self.directory, number);
-        let mut log = match state.spare.take() {
-            Some(spare) => {
-                let old = spare_path(&self.directory, spare);
-                self.vfs.rename(&old, &path).map_err(|error| Error::io(&old, "rename", &error))?;
-                let file = self.vfs.reuse(&path).map_err(|error| Error::io(&path, "open", &error))?;
-                LogWriter::reused(file, number)
-            }
-            None => {
-                let file = self.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
-                LogWriter::filled_ahead(file, number)
-            }
-        };
-        if self.options.sync == SyncMode::Always {
-            self.sync_directory()?;
-        }
-        let (memtable, inserter) =
-            new_memtable(self.options.memtable_bytes.max(needed), commit.memtable.common())?;
+        let (mut log, memtable, inserter) =
+            self.begin_log(commit, state, (number, &path), needed).inspect_err(|_| {
+                // One that stays is removed when the tree is opened.
+                let _ = self.vfs.remove(&path);
+            })?;
         log.mark(if self.options.sync == SyncMode::Always { commit.next } else { state.synced + 1 });
         let log = std::mem::replace(&mut commit.log, log);
-        if self.options.sync != SyncMode::Always {
-            state.unsynced.push((std::mem::replace(&mut commit.log_path, path), log));
-        } else {
-            commit.log_path = path;
+        let old_path = std::mem::replace(&mut commit.log_path, path);
+        // A sync of a suspect log proves nothing: what it holds lasts when its memtable is a table.
+        if self.options.sync != SyncMode::Always && !commit.is_suspect {
+            state.unsynced.push((old_path, log));
         }
+        commit.is_suspect = false;
         commit.inserter = inserter;
         let old = std::mem::replace(&mut commit.memtable, Arc::clone(&memtable));
         state.logs.push(number);
         let mut view = View::clone(&state.view);
         view.frozen.push(Frozen { memtable: old, next_log: number, last_sequence: commit.next - 1 });
         view.memtable = memtable;
-        self.show(&mut state, view);
+        self.show(state, view);
         self.work.notify_all();
         Ok(())
+    }
+
+    /// Another log, its file there as long as the sync mode wants, and a memtable.
+    fn begin_log(
+        &self,
+        commit: &Commit,
+        state: &mut State,
+        (number, path): (u64, &Path),
+        needed: usize,
+    ) -> Result<(LogWriter, Arc<Memtable>, Inserter)> {
+        let (memtable, inserter) =
+            new_memtable(self.options.memtable_bytes.max(needed), commit.memtable.common())?;
+        let log = match state.spare.take() {
+            Some(spare) => {
+                let old = spare_path(&self.directory, spare);
+                self.vfs.rename(&old, path).map_err(|error| Error::io(&old, "rename", &error))?;
+                let file = self.vfs.reuse(path).map_err(|error| Error::io(path, "open", &error))?;
+                LogWriter::reused(file, number)
+            }
+            None => {
+                let file = self.vfs.create(path).map_err(|error| Error::io(path, "create", &error))?;
+                LogWriter::filled_ahead(file, number)
+            }
+        };
+        if self.options.sync == SyncMode::Always {
+            self.sync_directory()?;
+        }
+        Ok((log, memtable, inserter))
     }
 
     fn is_full(&self, view: &View) -> bool {
         view.frozen.len() >= self.options.frozen_memtables
             || view.version.levels[0].len() >= self.options.level0_stop
+    }
+}
+
+/// The batches of a leader. Dropped, they are done: also where the leader panicked, so that the threads
+/// that wait for it do not wait for ever.
+struct Led<'a> {
+    inner: &'a Inner,
+    own: bool,
+    payloads: Vec<u8>,
+    batches: Vec<(usize, u64)>,
+    outcome: Option<Outcome>,
+}
+
+impl Drop for Led<'_> {
+    fn drop(&mut self) {
+        let outcome = self.outcome.take().unwrap_or_else(|| {
+            let error = Error::Panicked { thread: "a writer" };
+            self.inner.health.fail(Work::Writes, &error);
+            Outcome { committed: 0, error: Some(error) }
+        });
+        let is_group = !self.batches.is_empty();
+        let mut queue = self.inner.queue.lock();
+        queue.is_led = false;
+        queue.done += u64::from(is_group);
+        // A leader that waited before is one of the group, and has its result.
+        let left = self.batches.len() - usize::from(!self.own && is_group);
+        if outcome.error.is_some() && left > 0 {
+            let group = queue.done;
+            let committed = outcome.committed.saturating_sub(usize::from(self.own));
+            queue.refused.push(Refused { group, outcome: Outcome { committed, ..outcome }, left });
+        }
+        if queue.payloads.is_empty() {
+            // The space is used again.
+            queue.payloads = std::mem::take(&mut self.payloads);
+            queue.payloads.clear();
+        }
+        let is_awaited = is_group || !queue.batches.is_empty();
+        drop(queue);
+        if is_awaited {
+            self.inner.turn.notify_all();
+        }
     }
 }
 

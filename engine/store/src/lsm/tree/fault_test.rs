@@ -1,8 +1,9 @@
 //! What is there after a call of the system failed, at every single one of the workload?
 //!
-//! The workload goes on after the error. A write that failed may be there or not, but once one has failed all that follow are refused with the same error until
-//! the store is opened again; whatever else failed, writes go on or are refused in the same way. Nobody is shown anything that was not written; and on the healthy
-//! disk everything that was acknowledged is there.
+//! The workload goes on after the error. A write that failed in the log may be there or not after the next
+//! open, and writes are refused with the same error: until the store is opened again, or, where there was
+//! no room, until it has recovered by itself; what was refused is gone for good then. Readers never see
+//! anything that was not written, and everything that was acknowledged is there.
 
 use super::script_test::{COPY, Step, change, open, open_at, options, read, script};
 use super::tree_test::Model;
@@ -26,6 +27,8 @@ struct Run<'a> {
     refusal: Option<Error>,
     changes: usize,
     errors: Vec<Error>,
+    /// Times that writes were taken again without opening the store.
+    resumed: usize,
 }
 
 impl Run<'_> {
@@ -62,14 +65,18 @@ impl Run<'_> {
         let done = change(step, self.changes, &mut after).carry_out(tree);
         match (done, &self.refusal) {
             (Ok(()), None) => self.model = after,
-            // What fails before the manifest may know of it has not happened, and is no reason to refuse writes.
-            (Err(error), None)
-                if matches!(step, Step::Ingest | Step::IngestAside) && tree.failure().is_none() =>
-            {
+            (Ok(()), Some(refusal)) => {
+                let is_passing = matches!(refusal, Error::Io { kind: ErrorKind::StorageFull, .. });
+                assert!(is_passing, "{}: a write was taken after {refusal}", self.what);
+                // There is room again, and what was refused is gone for good.
+                (self.model, self.refusal, self.perhaps) = (after, None, None);
+                self.resumed += 1;
+            }
+            // What fails before a log or the manifest may know of it has not happened, and is no reason to refuse writes.
+            (Err(error), None) if tree.failure().is_none() => {
                 self.errors.push(error);
                 self.read(tree);
             }
-            (Ok(()), Some(refusal)) => panic!("{}: a write was taken after {refusal}", self.what),
             (Err(error), None) => {
                 self.perhaps = Some(after);
                 self.refusal = Some(error.clone());
@@ -106,7 +113,9 @@ impl Run<'_> {
                 Step::Read => self.read(&tree),
                 Step::Sync => {
                     let done = tree.sync();
-                    if let (Err(error), None) = (&done, &self.refusal) {
+                    if let (Err(error), None) = (&done, &self.refusal)
+                        && tree.failure().is_some()
+                    {
                         self.refusal = Some(error.clone());
                     }
                     self.keep(done);
@@ -164,16 +173,18 @@ fn fail_everywhere(sync: SyncMode) {
                 refusal: None,
                 changes: 0,
                 errors: Vec::new(),
+                resumed: 0,
             };
             run.run();
-            (disk.operations(), run.errors)
+            (disk.operations(), run.errors, run.resumed)
         };
-        let (operations, errors) = run(u64::MAX, "no fault");
+        let (operations, errors, _) = run(u64::MAX, "no fault");
         assert_eq!(errors, []);
-        let mut told = 0;
+        let (mut told, mut resumed) = (0, 0);
         for at in 0..operations {
             let what = format!("{sync:?}, {fault:?} at {at}");
-            let (_, errors) = run(at, &what);
+            let (_, errors, times) = run(at, &what);
+            resumed += times;
             if let Fault::Error(expected) = fault {
                 let first = errors.first();
                 let is_ours =
@@ -185,7 +196,11 @@ fn fail_everywhere(sync: SyncMode) {
             }
             faults += 1;
         }
-        println!("{sync:?}, {fault:?}: {operations} calls failed, {told} of them were told");
+        println!(
+            "{sync:?}, {fault:?}: {operations} calls failed, {told} of them were told, {resumed} resumed"
+        );
+        let is_full = fault == Fault::Error(ErrorKind::StorageFull);
+        assert!(is_full == (resumed > 0) && (!is_full || resumed > 50), "{resumed} resumed");
         // Those that are not: files that could not be removed, and are when the store is opened.
         assert!(fault == Fault::Short || told > operations * 4 / 5, "{told} of {operations}");
     }

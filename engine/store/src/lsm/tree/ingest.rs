@@ -4,6 +4,7 @@
 //! They count as one write that is newer than all before it. Its sequence number is known only when the edit is made, so the manifest says it, and the versions in the file have none.
 //! The number takes its place in the order of the logs, too: what was written before is flushed while other writes wait, so that the log that is replayed after the edit begins behind it.
 
+use super::health::Work;
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{Open, place, table_path};
@@ -161,7 +162,7 @@ impl Inner {
         });
         done.inspect_err(|error| {
             // A later write may not have this number.
-            let _ = self.failed.set(error.clone());
+            self.health.fail(Work::Writes, error);
         })?;
         commit.next = sequence + 1;
         state.last_sequence = sequence;

@@ -10,6 +10,10 @@ mod commit;
 mod damage_test;
 #[cfg(test)]
 mod fault_test;
+mod health;
+#[cfg(not(shuttle))]
+#[cfg(test)]
+mod health_test;
 mod ingest;
 #[cfg(test)]
 mod ingest_test;
@@ -53,10 +57,11 @@ use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
 use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
+use health::{Health, Work};
 use pace::Pace;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use view::View;
 
 pub(crate) use ingest::Ingest;
@@ -97,7 +102,7 @@ struct Inner {
     counters: Counters,
     pace: Pace,
     is_closing: AtomicBool,
-    failed: OnceLock<Error>,
+    health: Health,
     _lock: Box<dyn Locked>,
 }
 
@@ -117,6 +122,11 @@ struct State {
     /// Logs that are written to no more and were not synced yet.
     unsynced: Vec<(PathBuf, LogWriter)>,
     is_closing: bool,
+    /// Another manifest has to be begun: the last attempt failed, and `CURRENT` may name either.
+    needs_manifest: bool,
+    /// Tables that an edit named which could not be written: the manifest may have it all the same, so
+    /// they stay until another manifest counts.
+    doubtful: Vec<u64>,
     /// The merge that is being done.
     underway: Option<Underway>,
 }
@@ -226,6 +236,9 @@ impl Tree {
 
     /// Makes tables of all memtables.
     pub(crate) fn flush(&self) -> Result<()> {
+        if self.inner.health.lacks_room(Work::Writes) {
+            self.inner.recover()?;
+        }
         // Whoever asks for it may not write again for long: no log is kept to be used again, and none that is used again begins.
         self.inner.remove_spare();
         let mut commit = self.inner.commit.lock();

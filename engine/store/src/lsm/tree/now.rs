@@ -44,8 +44,6 @@ impl Inner {
         if !commit.memtable.fits(0, memtable_bytes(payload.len(), count)) {
             return Err(Error::WouldBlock);
         }
-        self.commit_group(&mut commit, &[(payload, count)]).inspect_err(|error| {
-            let _ = self.failed.set(error.clone());
-        })
+        self.commit_group(&mut commit, &[(payload, count)])
     }
 }

@@ -6,6 +6,7 @@
 use super::admin::Counters;
 use super::admin::table_bytes;
 use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
+use super::health::{Health, Work};
 use super::options::{SyncMode, TreeOptions};
 use super::pace::Pace;
 use super::view::View;
@@ -24,8 +25,8 @@ use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, OnceLock};
 
 impl Tree {
     /// Opens the store in a directory, or makes one there.
@@ -218,7 +219,14 @@ impl Opening<'_> {
             clock: self.clock,
             queue: Mutex::default(),
             turn: Condvar::new(),
-            commit: Mutex::new(Commit { log, log_path, memtable, inserter, next: last_sequence + 1 }),
+            commit: Mutex::new(Commit {
+                log,
+                log_path,
+                memtable,
+                inserter,
+                next: last_sequence + 1,
+                is_suspect: false,
+            }),
             state: Mutex::new(State {
                 view,
                 manifest,
@@ -230,6 +238,8 @@ impl Opening<'_> {
                 spare: None,
                 unsynced: Vec::new(),
                 is_closing: false,
+                needs_manifest: false,
+                doubtful: Vec::new(),
                 underway: None,
             }),
             work: Condvar::new(),
@@ -241,7 +251,7 @@ impl Opening<'_> {
             is_closing: AtomicBool::new(false),
             counters: Counters::default(),
             pace: Pace::default(),
-            failed: OnceLock::new(),
+            health: Health::default(),
             _lock: lock,
         });
         let mut tree = Tree { inner: Arc::clone(&inner), workers: Vec::new() };
@@ -257,12 +267,31 @@ impl Opening<'_> {
 }
 
 impl Tree {
-    fn start(&mut self, name: &str, work: impl FnOnce(&Inner) + Send + 'static) -> Result<()> {
+    /// A thread that works behind the writes. If it panics, as a clock of the program may let it, writes
+    /// are refused; else the threads that wait for it would wait for ever.
+    fn start(&mut self, name: &'static str, work: impl FnOnce(&Inner) + Send + 'static) -> Result<()> {
         let inner = Arc::clone(&self.inner);
-        let worker = spawn(name, move || work(&inner));
+        let worker = spawn(name, move || {
+            let ending = Ending { inner: &inner, thread: name };
+            work(&inner);
+            std::mem::forget(ending);
+        });
         self.workers
             .push(worker.map_err(|error| Error::io(&self.inner.directory, "start a thread for", &error))?);
         Ok(())
+    }
+}
+
+/// Dropped when its thread panics.
+struct Ending<'a> {
+    inner: &'a Inner,
+    thread: &'static str,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.inner.health.fail(Work::Writes, &Error::Panicked { thread: self.thread });
+        self.inner.wake_all();
     }
 }
 

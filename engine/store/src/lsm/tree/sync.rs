@@ -1,6 +1,7 @@
 //! When do acknowledged writes last? When their log is synced: before they are acknowledged, at intervals, or when somebody asks. Nobody waits for a sync that he did not ask for.
 
 use super::Inner;
+use super::health::Work;
 use crate::error::{Error, Result};
 use crate::lsm::record::Sequence;
 use std::time::Duration;
@@ -10,16 +11,20 @@ impl Inner {
     pub(super) fn sync(&self) -> Result<()> {
         let _alone = self.syncing.lock();
         self.look()?;
-        let done = self.sync_logs();
-        if let Err(error) = &done {
-            let _ = self.failed.set(error.clone());
-        }
-        done
+        self.sync_logs().inspect_err(|error| {
+            // Pages that could not be written may be gone: no later sync of these logs proves anything.
+            self.commit.lock().is_suspect = true;
+            self.health.fail(Work::Writes, error);
+            self.wake_all();
+        })
     }
 
     fn sync_logs(&self) -> Result<()> {
         let (earlier, pending, path, last) = {
             let commit = self.commit.lock();
+            if commit.is_suspect {
+                self.look()?;
+            }
             let mut state = self.state.lock();
             let pending =
                 commit.log.begin_sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))?;
@@ -58,8 +63,8 @@ impl Inner {
                 return;
             }
             drop(state);
-            if self.sync().is_err() {
-                return self.wake_all();
+            if self.sync().is_err() && self.health.is_over() {
+                return;
             }
         }
     }

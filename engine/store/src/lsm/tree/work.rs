@@ -4,6 +4,7 @@
 use super::Inner;
 use super::admin::{index_bytes, table_bytes};
 use super::commit::{log_path, spare_path};
+use super::health::Work;
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{Output, pick, table_path, write_tables};
@@ -13,23 +14,33 @@ use crate::lsm::memtable::MemtableCursor;
 use crate::lsm::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::State;
+
+/// Time from one attempt to find room to the next.
+const RETRY: Duration = Duration::from_millis(250);
 
 impl Inner {
     /// Flushes memtables until the tree is closed.
     pub(super) fn flush_always(&self) {
         loop {
             let mut state = self.state.lock();
-            while state.view.frozen.is_empty() && !state.is_closing {
+            while state.view.frozen.is_empty() && !self.health.lacks_room(Work::Writes) && !state.is_closing {
                 self.work.wait(&mut state);
             }
             if state.is_closing {
                 return;
             }
             drop(state);
-            if let Err(error) = self.flush_oldest() {
-                return self.give_up(error);
+            let done = match self.health.lacks_room(Work::Writes) {
+                true => self.recover(),
+                false => self.flush_oldest().map(drop),
+            };
+            if let Err(error) = done
+                && !self.waits_for_room(Work::Writes, &error)
+            {
+                return;
             }
         }
     }
@@ -39,6 +50,7 @@ impl Inner {
         loop {
             let mut state = self.state.lock();
             while !state.is_closing && pick(&state.view.version, &self.options.targets).is_none() {
+                self.health.recover(Work::Merges);
                 self.work.wait(&mut state);
             }
             if state.is_closing {
@@ -46,16 +58,56 @@ impl Inner {
             }
             drop(state);
             match self.compact_next() {
-                Ok(_) => {}
+                Ok(_) => self.health.recover(Work::Merges),
                 Err(_) if self.is_closing.load(Ordering::Relaxed) => return,
-                Err(error) => return self.give_up(error),
+                Err(error) if self.waits_for_room(Work::Merges, &error) => {}
+                Err(_) => return,
             }
         }
     }
 
-    fn give_up(&self, error: Error) {
-        let _ = self.failed.set(error);
+    /// Notes that work of a thread failed, and waits for a moment if it is to be tried again. False, if
+    /// it is not.
+    fn waits_for_room(&self, work: Work, error: &Error) -> bool {
+        self.health.fail(work, error);
         self.wake_all();
+        if self.health.is_over() {
+            return false;
+        }
+        let mut state = self.state.lock();
+        if !state.is_closing {
+            self.closing.wait_for(&mut state, RETRY);
+        }
+        true
+    }
+
+    /// Takes writes again after there was no room, or says why that cannot be.
+    ///
+    /// What a suspect log holds is unknown: perhaps a batch that was refused. So all that was acknowledged
+    /// becomes tables, another log begins, and one edit of the manifest takes the suspect log away. No
+    /// write is taken before that, so no sequence number is ever in two logs. If the process ends in
+    /// between, the suspect log is replayed: a refused batch may be there then.
+    pub(super) fn recover(&self) -> Result<()> {
+        if self.health.is_over() {
+            return self.look();
+        }
+        self.remove_spare();
+        while self.flush_oldest()? {}
+        let mut commit = self.commit.lock();
+        if commit.is_suspect {
+            self.freeze_at_once(&mut commit, &mut self.state.lock(), 0)?;
+        }
+        while self.flush_oldest()? {}
+        let mut state = self.state.lock();
+        if state.needs_manifest || state.manifest.is_broken() {
+            let version = Arc::clone(&state.view.version);
+            self.begin_manifest(&mut state, &version, &Edit::default())?;
+        }
+        drop(state);
+        self.health.recover(Work::Writes);
+        drop(commit);
+        self.room.notify_all();
+        Ok(())
     }
 
     /// Makes a table of the oldest memtable that waits. False, where none does.
@@ -164,7 +216,9 @@ impl Inner {
         edit: &Edit,
         change: impl FnOnce(&mut View),
     ) -> Result<()> {
-        self.record(state, &version, edit)?;
+        self.record(state, &version, edit).inspect_err(|_| {
+            state.doubtful.extend(edit.added.iter().map(|(_, table)| table.number));
+        })?;
         let mut view = View::clone(&state.view);
         view.version = Arc::new(version);
         change(&mut view);
@@ -177,7 +231,8 @@ impl Inner {
     /// Writes an edit, after which there is this version, to the manifest or to a new one. Where a new one could not be begun, `CURRENT` may name it all the same: the old one
     /// is as long as it was, and is never appended to again.
     pub(super) fn record(&self, state: &mut State, version: &Version, edit: &Edit) -> Result<()> {
-        if !state.manifest.is_full(self.options.manifest_bytes) {
+        let is_usable = !state.needs_manifest && !state.manifest.is_broken();
+        if is_usable && !state.manifest.is_full(self.options.manifest_bytes) {
             return state.manifest.append(edit);
         }
         self.begin_manifest(state, version, edit)
@@ -185,6 +240,7 @@ impl Inner {
 
     /// Begins another manifest, which says what the old one says after an edit.
     fn begin_manifest(&self, state: &mut State, version: &Version, edit: &Edit) -> Result<()> {
+        state.needs_manifest = true;
         let number = state.take_number();
         let last_sequence = edit.last_sequence.unwrap_or(state.last_sequence);
         let everything = Edit {
@@ -199,8 +255,14 @@ impl Inner {
             &mut state.manifest,
             Manifest::create(&*self.vfs, &self.directory, number, &everything)?,
         );
+        state.needs_manifest = false;
         // One that stays is removed when the tree is opened.
         let _ = self.vfs.remove(old.path());
+        for number in std::mem::take(&mut state.doubtful) {
+            if !version.tables().any(|(_, table)| table.facts.number == number) {
+                let _ = self.vfs.remove(&table_path(&self.directory, number));
+            }
+        }
         Ok(())
     }
 

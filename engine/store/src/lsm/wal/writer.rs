@@ -182,6 +182,11 @@ impl LogWriter {
         self.written + self.buffer.len() as u64
     }
 
+    /// Whether a write or a sync failed.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     fn look(&self) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other("an earlier write to this log failed"));

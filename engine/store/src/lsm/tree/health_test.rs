@@ -1,0 +1,136 @@
+//! Failures behind the writes: results of writes beside a failed flush, a full disk that has room again,
+//! and threads that panic.
+
+use super::tree_test::{DIRECTORY, content, open, small};
+use super::{Batch, SyncMode, Tree, TreeOptions};
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::lsm::vfs::{FaultPlan, SimDisk, Survival};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+fn options(sync: SyncMode) -> TreeOptions {
+    TreeOptions { has_workers: true, frozen_memtables: 1, ..small(sync) }
+}
+
+fn set(tree: &Tree, key: u64, value: u64) -> Result<(), Error> {
+    let mut batch = Batch::default();
+    batch.set(&key.to_be_bytes(), &value.to_be_bytes());
+    // Stays, so that the disk fills up.
+    batch.set(&[key.to_be_bytes(), value.to_be_bytes()].concat(), &[7; 100]);
+    tree.write(&batch)
+}
+
+fn value(tree: &Tree, key: u64) -> u64 {
+    let value =
+        tree.get(&key.to_be_bytes(), |live| live.value.first_chunk().map(|it| u64::from_be_bytes(*it)));
+    value.unwrap().flatten().unwrap_or(0)
+}
+
+/// Each thread counts the writes that returned `Ok`, and its counter has that number at every moment.
+fn count_until_refused(tree: &Tree, threads: u64, begin: &[u64]) -> Vec<u64> {
+    std::thread::scope(|scope| {
+        let count = |thread: u64, mut done: u64| {
+            let until = Instant::now() + Duration::from_secs(20);
+            while Instant::now() < until {
+                let result = set(tree, thread, done + 1);
+                done += u64::from(result.is_ok());
+                assert_eq!(value(tree, thread), done, "{result:?}");
+                if let Err(error) = result {
+                    assert!(matches!(error, Error::Io { kind: ErrorKind::StorageFull, .. }), "{error}");
+                    return done;
+                }
+            }
+            panic!("the disk was never full");
+        };
+        let counting: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || count(thread, begin[thread as usize]))).collect();
+        counting.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+fn room(disk: &SimDisk, capacity: Option<u64>) {
+    disk.set_faults(FaultPlan { capacity, ..FaultPlan::default() });
+}
+
+/// Writes until the disk is full, waits until there is room, again and again.
+fn fill_and_free(sync: SyncMode) {
+    let disk = SimDisk::new();
+    let tree = open(&disk, options(sync)).unwrap();
+    let mut done = vec![0; 4];
+    for round in 0..20 {
+        room(&disk, Some(disk.used() + 5_000 + 1_500 * round));
+        done = count_until_refused(&tree, 4, &done);
+        assert!(tree.failure().is_some() || round > 0);
+        for (thread, done) in (0..).zip(&done) {
+            assert_eq!(value(&tree, thread), *done, "reads go on");
+        }
+        room(&disk, None);
+        let until = Instant::now() + Duration::from_secs(20);
+        while set(&tree, 100, round).is_err() {
+            assert!(Instant::now() < until, "{:?}", tree.failure());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if round % 5 == 4 {
+            // What a process that ends here leaves.
+            let copy = disk.copy();
+            copy.restart(if sync == SyncMode::Always { Survival::Nothing } else { Survival::Everything });
+            let copy = open(&copy, options(sync)).unwrap();
+            (0..).zip(&done).for_each(|(thread, done)| assert_eq!(value(&copy, thread), *done));
+        }
+    }
+    let before = content(&tree).unwrap();
+    tree.close().unwrap();
+    assert_eq!(content(&open(&disk, options(sync)).unwrap()).unwrap(), before);
+}
+
+#[test]
+fn writes_go_on_when_a_full_disk_has_room_where_each_is_synced() {
+    fill_and_free(SyncMode::Always);
+}
+
+#[test]
+fn writes_go_on_when_a_full_disk_has_room_where_syncs_are_on_call() {
+    fill_and_free(SyncMode::OnCall);
+}
+
+/// A clock that panics when it is told to.
+#[derive(Default)]
+struct Panicking(AtomicBool);
+
+impl Clock for Panicking {
+    fn now_ms(&self) -> u64 {
+        assert!(!self.0.load(Ordering::Relaxed), "the clock stops");
+        1_000
+    }
+}
+
+#[test]
+fn a_panic_behind_the_writes_ends_them_with_an_error() {
+    let disk = SimDisk::new();
+    let clock = Arc::new(Panicking::default());
+    let tree = Tree::open(
+        Arc::new(disk.clone()),
+        Path::new(DIRECTORY),
+        options(SyncMode::OnCall),
+        Arc::clone(&clock) as Arc<dyn Clock>,
+    )
+    .unwrap();
+    clock.0.store(true, Ordering::Relaxed);
+    // Several threads, so that one waits for room while others wait for it.
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let tree = &tree;
+            scope.spawn(move || {
+                let refusal = (0..100_000).find_map(|number| set(tree, thread, number).err());
+                assert!(matches!(refusal, Some(Error::Panicked { .. })), "{refusal:?}");
+            });
+        }
+    });
+    assert!(matches!(tree.failure(), Some(Error::Panicked { .. })));
+    drop(tree);
+    assert!(value(&open(&disk, options(SyncMode::OnCall)).unwrap(), 0) > 0);
+}
