@@ -4,6 +4,7 @@
 //! while a write goes on sees it whole or not at all once the number is published.
 
 mod arena;
+mod common;
 #[cfg(test)]
 mod memtable_test;
 mod node;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tree::{Place, Tree};
 
+pub(crate) use common::Common;
 pub(crate) use tree::Inserter;
 
 /// A sorted table of versions that only grows.
@@ -28,8 +30,8 @@ impl Memtable {
     /// An empty one with room for so many bytes, headers of versions included, and the right to insert. `None` where there is no memory.
     ///
     /// `common` is what most keys are expected to begin with. Any key may be inserted; the better the guess, the fewer keys a search has to look at.
-    pub(crate) fn new(capacity: usize, common: &[u8]) -> Option<(Self, Inserter)> {
-        let (tree, inserter) = Tree::new(capacity, common)?;
+    pub(crate) fn new(capacity: usize, common: impl Into<Common>) -> Option<(Self, Inserter)> {
+        let (tree, inserter) = Tree::new(capacity, common.into())?;
         Some((Self { tree, versions: AtomicU64::new(0) }, inserter))
     }
 
@@ -60,13 +62,9 @@ impl Memtable {
         (record.key == key).then_some(record)
     }
 
-    /// What all keys begin with.
-    pub(crate) fn common(&self) -> &[u8] {
-        let key = |place| self.tree.record(place).key;
-        match (self.tree.first().map(key), self.tree.last().map(key)) {
-            (Some(first), Some(last)) => &first[..first.iter().zip(last).take_while(|(a, b)| a == b).count()],
-            _ => &[],
-        }
+    /// What its keys begin with, for a memtable of keys like these.
+    pub(crate) fn common(&self) -> Common {
+        self.tree.common()
     }
 
     /// Versions.

@@ -8,9 +8,10 @@
 //! it was given a way from above, finds it by going right.
 
 use super::arena::Arena;
+use super::common::Common;
 use super::node::Node;
 use super::page::{Page, PageAt, SLOTS};
-use crate::lsm::record::{Record, Stamp, is_before, prefix};
+use crate::lsm::record::{Record, Stamp, is_before};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// A tree of pages at least half full that is higher does not fit into an arena.
@@ -32,7 +33,7 @@ pub(super) struct Tree {
     /// Bytes that they have taken.
     counted: AtomicUsize,
     /// What most keys begin with, as far as that was known beforehand.
-    common: Box<[u8]>,
+    common: Common,
     root: AtomicU32,
     /// The page of the lowest versions.
     first: PageAt,
@@ -72,16 +73,13 @@ enum Way {
 
 impl Tree {
     /// An empty tree with room for so many bytes, and the right to insert. `None` where there is no memory.
-    pub(super) fn new(capacity: usize, common: &[u8]) -> Option<(Self, Inserter)> {
+    pub(super) fn new(capacity: usize, common: Common) -> Option<(Self, Inserter)> {
         // Addresses only, and enough for all pages that versions of any size can need: each page but the last of its level has six entries at least.
         let arena = Arena::new(capacity.checked_mul(3)?.checked_add(2 * MAX_LEVELS * PageAt::BYTES)?)?;
         let first = PageAt::new(&arena, 0, None)?;
         let root = AtomicU32::new(first.raw());
         let inserter = Inserter { path: [(first, 0); MAX_LEVELS] };
-        Some((
-            Self { arena, capacity, counted: AtomicUsize::new(0), common: common.into(), root, first },
-            inserter,
-        ))
+        Some((Self { arena, capacity, counted: AtomicUsize::new(0), common, root, first }, inserter))
     }
 
     pub(super) fn used(&self) -> usize {
@@ -197,13 +195,30 @@ impl Tree {
         (prefix, low.unwrap_or_else(|| unreachable!("an entry that is not the first leads somewhere")))
     }
 
+    /// What its keys begin with, for a tree of keys like these.
+    pub(super) fn common(&self) -> Common {
+        let key = |node: Node| node.record(&self.arena).key;
+        let (Some(first), Some(last)) = (self.first(), self.last()) else { return Common::default() };
+        // A few hundred pages, at most some thousand: the level three below the root.
+        let mut at = self.root();
+        let level = at.page(&self.arena).level().saturating_sub(3);
+        while at.page(&self.arena).level() > level {
+            let page = at.page(&self.arena);
+            let Some(below) = page.read(|order| PageAt::from_raw(page.entry(order, 0))) else { break };
+            at = below;
+        }
+        let pages = std::iter::successors(Some(at), |at| at.page(&self.arena).next());
+        let between: Vec<_> = pages.filter_map(|at| at.page(&self.arena).low()).map(key).collect();
+        Common::of(key(first.node), key(last.node), &between)
+    }
+
     fn root(&self) -> PageAt {
         PageAt::from_raw(self.root.load(Ordering::Acquire)).unwrap_or(self.first)
     }
 
     #[inline]
     fn wanted<'a>(&self, key: &'a [u8], stamp: Stamp) -> Wanted<'a> {
-        Wanted { key, stamp, prefix: prefix(key, &self.common) }
+        Wanted { key, stamp, prefix: self.common.prefix(key) }
     }
 
     fn is_node_before(&self, node: Node, wanted: Wanted) -> bool {

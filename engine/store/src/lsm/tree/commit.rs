@@ -10,7 +10,7 @@ use super::options::SyncMode;
 use super::view::{Frozen, View};
 use super::{Inner, State};
 use crate::error::{Error, Result};
-use crate::lsm::memtable::{Inserter, Memtable};
+use crate::lsm::memtable::{Common, Inserter, Memtable};
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::sync::{Instant, MutexGuard, point};
 use crate::lsm::wal::{LogWriter, writes};
@@ -370,7 +370,7 @@ impl Drop for Led<'_> {
     }
 }
 
-pub(super) fn new_memtable(bytes: usize, common: &[u8]) -> Result<(Arc<Memtable>, Inserter)> {
+pub(super) fn new_memtable(bytes: usize, common: impl Into<Common>) -> Result<(Arc<Memtable>, Inserter)> {
     let (memtable, inserter) = Memtable::new(bytes, common).ok_or(Error::OutOfMemory)?;
     Ok((Arc::new(memtable), inserter))
 }
