@@ -115,6 +115,17 @@ impl Session for &LogEngine {
         Ok(())
     }
 
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        self.delete_range(key, &[key, &[0]].concat())
+    }
+
+    /// Its log has no deletions: what was deleted would be there again after a restart.
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        records.retain(|key, _| key.as_slice() < low || key.as_slice() >= high);
+        Ok(())
+    }
+
     fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {
         let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
         span.walk(records.range::<[u8], _>(span.bounds()), |(key, value)| {

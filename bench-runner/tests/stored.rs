@@ -146,6 +146,46 @@ fn an_opening_is_timed_after_a_good_end_and_after_a_kill_and_a_flush_by_itself()
 }
 
 #[test]
+fn a_queue_a_deletion_overwrites_and_sustained_writes_have_their_figures() {
+    let short = RECORDS.replace("smoke = 0.02", "smoke = 0.5");
+    let copy = format!("store = \"copy\"\n{RECORDS}");
+    let (trials, left) = measured(&format!(
+        "[[embedded]]\noperation = \"queue\"\nrest_seconds = {{ smoke = 0, quick = 0, full = 0 }}\n{short}\
+         [[embedded]]\noperation = \"delete_range\"\n{copy}\
+         [[embedded]]\noperation = \"overwrite\"\nrounds = 2\n{RECORDS}\
+         [[embedded]]\noperation = \"sustained_write\"\nbatch = [1]\n{short}"
+    ));
+    assert_eq!(left, 0);
+    let of = |name: &str| {
+        let (_, trial) = trials.iter().find(|(operation, _)| operation == name).unwrap();
+        assert_eq!((trial.status, trial.reason.as_deref()), (Status::Ok, None), "{name}");
+        trial
+    };
+    let of_operation = |trial: &Trial, metric: &str, operation: &str| {
+        let mut values = trial.values.iter();
+        let found =
+            values.find(|value| value.metric == metric && value.operation.as_deref() == Some(operation));
+        found.map_or(f64::NAN, |value| value.value)
+    };
+    let queue = of("queue");
+    assert!(value(queue, "empty_scan_ms") > 0.0 && value(queue, "ops_per_second") > 0.0);
+    assert!(of_operation(queue, "latency_ns_p99", "front_scan") > 0.0);
+    let delete = of("delete_range");
+    assert!(value(delete, "delete_range_ms") > 0.0 && value(delete, "write_wait_ms") > 0.0);
+    assert!(value(delete, "ops_per_second").is_nan() && value(delete, "server_cpu_ns_per_op").is_nan());
+    // The log has every record of the load and of both rounds.
+    let overwrite = of("overwrite");
+    let peak = value(overwrite, "space_amplification_peak_ratio");
+    assert!((3.0..4.0).contains(&peak), "{peak}");
+    assert!((value(overwrite, "space_amplification_ratio") - peak).abs() < 0.01);
+    assert!((value(overwrite, "disk_bytes_peak") / (5_000.0 * 116.0) - peak).abs() < 1e-9);
+    let sustained = of("sustained_write");
+    let written: u64 = sustained.windows.iter().map(|window| window.operations).sum();
+    assert_eq!(written, sustained.counts.operations);
+    assert!(value(sustained, "disk_bytes_peak") > 0.0);
+}
+
+#[test]
 fn an_engine_without_a_call_is_left_out_and_the_cell_before_it_is_not() {
     let (trials, _) = measured(&format!("[[embedded]]\noperation = \"compact\"\n{RECORDS}"));
     let told: Vec<(&str, Status)> =

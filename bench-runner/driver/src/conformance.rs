@@ -11,7 +11,7 @@ const RECORDS: u64 = 1_000;
 const ONCE: Until = Until { seconds: 0.0, operations: 1 };
 const SOME: Until = Until { seconds: 0.0, operations: 500 };
 
-/// Loads a store, and does every phase there is to it: in one opening, and in a second that finds what the first left. Every read is checked. Returns
+/// Loads a store, and does every phase there is to it: in one opening, and in others that find what the one before left. Every read is checked. Returns
 /// the kinds of phases of which the engine said that it does not support them, in their order.
 ///
 /// # Errors
@@ -22,11 +22,12 @@ pub fn conformance<E: Engine>(options: &EngineOptions) -> Result<Vec<String>, St
     let read_all = Phase::ReadOrdered { until: Until { operations: RECORDS, ..SOME } };
     let write = |threads| {
         let until = Until { operations: 100, ..SOME };
-        Phase::Write { order: Order::Random, batch: 10, threads, until }
+        Phase::Write { order: Order::Random, batch: 10, threads, watched: threads > 1, until }
     };
     let scan = |reverse| Phase::Scan { records: 100, reverse, until: Until { operations: 20, ..SOME } };
+    let load = || Phase::Load { order: Order::Random, batch: 300, flush_every: None };
     let first = [
-        Phase::Load { order: Order::Random, batch: 300, flush_every: None },
+        load(),
         read(Distribution::Uniform, 1, false),
         read(Distribution::Zipf, 3, false),
         read(Distribution::Uniform, 2, true),
@@ -45,6 +46,13 @@ pub fn conformance<E: Engine>(options: &EngineOptions) -> Result<Vec<String>, St
             until: Until { operations: 100, ..SOME },
         },
         read_all.clone(),
+    ];
+    let deleting = [
+        Phase::DeleteRange { first: 100, records: 800 },
+        load(),
+        Phase::Queue { window: 50, seconds: 60.0 },
+        Phase::EmptyScan { rest_seconds: 0.0, until: ONCE },
+        load(),
     ];
     let ycsb = |workload| Phase::Ycsb { workload, until: Until { operations: 100, ..SOME } };
     let second = [
@@ -66,6 +74,7 @@ pub fn conformance<E: Engine>(options: &EngineOptions) -> Result<Vec<String>, St
         scan(true),
     ];
     let mut missing = done::<E>(options, &first)?;
+    missing.extend(done::<E>(options, &deleting)?);
     missing.extend(done::<E>(options, &second)?);
     Ok(missing)
 }
@@ -113,7 +122,8 @@ fn done<E: Engine>(options: &EngineOptions, phases: &[Phase]) -> Result<Vec<Stri
 
 fn is_sound(phase: &Phase, result: &PhaseResult) -> bool {
     let least = match phase {
-        Phase::Settle | Phase::Compact => 1,
+        Phase::Settle | Phase::Compact | Phase::EmptyScan { .. } | Phase::DeleteRange { .. } => 1,
+        Phase::Queue { .. } => RECORDS,
         Phase::Flush { .. } => 2,
         Phase::Reopen { .. } => 3,
         Phase::ScanAll { .. } => RECORDS,

@@ -104,6 +104,12 @@ pub trait Engine: Sized + Sync {
         Vec::new()
     }
 
+    /// Compaction debt: bytes of compaction that the engine has postponed, by its own estimate. `None` where it does not
+    /// tell, or never compacts.
+    fn debt_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// What it has done since it was opened, as far as it tells.
     fn work(&self) -> EngineWork {
         EngineWork::default()
@@ -129,6 +135,23 @@ pub trait Session {
     /// # Errors
     /// The engine refuses.
     fn write(&mut self, batch: &Batch) -> anyhow::Result<()>;
+
+    /// Deletes one record.
+    ///
+    /// # Errors
+    /// The engine refuses; [`NotSupported`] where the driver has no such call.
+    fn delete(&mut self, _key: &[u8]) -> anyhow::Result<()> {
+        Err(anyhow::Error::new(NotSupported("its driver does not delete".to_owned())))
+    }
+
+    /// Deletes all records from `low` up to `high`, which stays: by the engine's own range deletion, else in the best way
+    /// that its interface offers.
+    ///
+    /// # Errors
+    /// The engine refuses; [`NotSupported`] where the driver has no such call.
+    fn delete_range(&mut self, _low: &[u8], _high: &[u8]) -> anyhow::Result<()> {
+        Err(anyhow::Error::new(NotSupported("its driver does not delete".to_owned())))
+    }
 
     /// Hands over the records of `span`, in its direction.
     ///

@@ -46,6 +46,12 @@ metrics! {
         "Time to write a full memtable to a table on the disk.";
     "compact_ms" "ms" Lower true
         "Time of a major compaction: all tables merged into one level.";
+    "delete_range_ms" "ms" Lower true
+        "Time of one call that deletes a range of keys.";
+    "write_wait_ms" "ms" Lower true
+        "Longest time that a write of an unrelated key took beside the deletion of a range: how long other writers wait for it.";
+    "empty_scan_ms" "ms" Lower true
+        "Median time of a scan over the whole store after every record was deleted and the engine had time to clean up: the cost of the tombstones that are left.";
     "settle_ms" "ms" Lower false
         "Time from the end of a load until compaction has finished: at most four tables in level 0 and no level above its target size.";
     "latency_ns_mean" "ns" Lower false
@@ -106,6 +112,8 @@ metrics! {
         "Share of the reads of a trace that found their key.";
     "hit_ratio_exact_lru" "ratio" Neutral false
         "Hit ratio that exact LRU would reach on the same trace with the whole cap for entries: the reference for policies that approximate it.";
+    "slowest_window_ratio" "ratio" Higher true
+        "Throughput of the slowest ten-second window divided by that of the median one. 1 means that no window was slower. In a run of less than 100 seconds a window is a tenth of it, but at least one second.";
     "drift_ratio" "ratio" Neutral false
         "Throughput of the last third of the seconds divided by that of the first third. 1 means no drift.";
     "rss_anonymous_bytes" "bytes" Lower false
@@ -114,6 +122,14 @@ metrics! {
         "Bytes of all files of the store at the end, after compaction where the engine has it.";
     "disk_bytes_before_settling" "bytes" Lower false
         "Bytes of all files at the end of a load, before pending compaction has run.";
+    "disk_bytes_peak" "bytes" Lower true
+        "Largest size of all files of the store while records were written and until compaction had finished, sampled every 50 ms.";
+    "space_amplification_ratio" "ratio" Lower true
+        "Bytes of all files after compaction divided by bytes of keys and values. 1 means no overhead.";
+    "space_amplification_peak_ratio" "ratio" Lower true
+        "Largest size of all files while records were written divided by bytes of keys and values: the disk space that a store of this size needs.";
+    "debt_bytes" "bytes" Lower true
+        "Compaction debt when the writes end: bytes of compaction that the engine has postponed, by its own estimate.";
     "write_amplification_ratio" "ratio" Lower true
         "Bytes written to files divided by bytes of keys and values: log, flushes and compaction together. 3 means that each byte was written three times.";
     "read_bytes_per_op" "bytes" Lower false

@@ -34,6 +34,8 @@ const ORDERED: f64 = 800_000.0;
 const SCANNED: f64 = 4e6;
 /// Writes per second that are each forced to the device.
 const SYNCED: f64 = 3_000.0;
+/// Records per second that an engine deletes one by one in one call.
+const DELETED: f64 = 400_000.0;
 /// Keys per second of a store that grows beside other requests.
 const GROWN: f64 = 330_000.0;
 /// Requests go on for this long after what they are measured beside, in all, seconds.
@@ -130,6 +132,14 @@ fn driver_seconds(phase: &Phase, work: &EmbeddedWork) -> f64 {
         Phase::ScanAll { until, .. } => lasts(until, SCANNED).max(records.count as f64 / SCANNED),
         Phase::Reopen { until } => lasts(until, 20.0),
         Phase::Flush { until, .. } => 2.0 * lasts(until, 30.0),
+        // By time, if its records do not end it before: insert, scan and deletion of each.
+        Phase::Queue { seconds, .. } => seconds.min(records.count as f64 * 3.0 / ONE_AT_A_TIME),
+        Phase::EmptyScan { rest_seconds, .. } => *rest_seconds,
+        Phase::DeleteRange { records, .. } => *records as f64 / DELETED,
+        // So many loads.
+        Phase::Write { batch, watched: true, until, .. } if until.seconds == 0.0 => {
+            load(Order::Random, *batch) * until.operations as f64 / records.count as f64
+        }
         Phase::Write { until, .. } if work.engine.sync == SyncMode::Always => lasts(until, SYNCED),
         Phase::ReadRandom { until, .. }
         | Phase::Scan { until, .. }

@@ -6,11 +6,16 @@ use super::embedded_label::{Point, label};
 use super::label::wire_label;
 use super::step::{CellKey, Work};
 use crate::model::{Axes, Placement};
-use crate::scenario::{Embedded, EmbeddedOperation, PlacementChoice, Rules, StoreChoice, USUAL_BATCH};
+use crate::scenario::{
+    Embedded, EmbeddedOperation, PerProfile, PlacementChoice, Rules, StoreChoice, USUAL_BATCH,
+};
 use plumbkv_bench_driver::protocol::{Distribution, KeySchema, Order, Phase, Records, SyncMode, Until};
 
 /// Records that are written after loading and before a kill, so that there is a log to read.
 const IN_THE_LOG: u64 = 5_000;
+
+/// Scans of an empty store: a handful, of which the median counts.
+const EMPTY_SCANS: u64 = 5;
 
 /// What all units of a plan have in common.
 #[derive(Clone, Copy)]
@@ -90,7 +95,6 @@ fn spread<T: Copy>(points: &mut Vec<Point>, values: &[T], set: impl Fn(&mut Poin
 }
 
 fn unit(section: &Embedded, point: Point, who: Who<'_>, common: Common) -> Unit {
-    let rules = Rules::of(who.profile);
     let placement = placement(section.placement.unwrap_or(PlacementChoice::Apart), common.pinned);
     let records = Records {
         count: section.records.of(who.profile),
@@ -116,7 +120,7 @@ fn unit(section: &Embedded, point: Point, who: Who<'_>, common: Common) -> Unit 
         killed: section.killed,
         parts,
         pace: common.pace,
-        timeout_s: rules.timeout_s.max(records.count as f64 / 10_000.0),
+        timeout_s: timeout_s(section, records, who),
     };
     let unit = who.unit(placement, None, Work::Embedded { work: Box::new(work) });
     Unit {
@@ -125,6 +129,14 @@ fn unit(section: &Embedded, point: Point, who: Who<'_>, common: Common) -> Unit 
         trials: section.trials.map(|own| own.of(who.profile)).filter(|own| *own != common.trials),
         ..unit
     }
+}
+
+/// A phase that lasts by the clock is no timeout while it lasts; rounds of overwrites take as long as so many loads.
+fn timeout_s(section: &Embedded, records: Records, who: Who<'_>) -> f64 {
+    let of = |given: Option<PerProfile<f64>>| given.map_or(0.0, |own| own.of(who.profile));
+    let own_s = of(section.seconds).max(of(section.rest_seconds)) * 1.5 + 60.0;
+    let rounds = f64::from(section.rounds.unwrap_or(1));
+    Rules::of(who.profile).timeout_s.max(records.count as f64 * rounds / 10_000.0).max(own_s)
 }
 
 fn store(section: &Embedded, records: Records, who: Who<'_>, common: Common) -> StoreUse {
@@ -194,10 +206,41 @@ fn phases(
             let mut before = if fresh { vec![load] } else { Vec::new() };
             if section.killed {
                 let until = Until { seconds: 0.0, operations: IN_THE_LOG };
-                before.push(Phase::Write { order: Order::Random, batch: 100, threads: 1, until });
+                before.push(Phase::Write {
+                    order: Order::Random,
+                    batch: 100,
+                    threads: 1,
+                    watched: false,
+                    until,
+                });
                 return (before, vec![part("open_killed", Vec::new(), Vec::new())]);
             }
             (before, vec![part(name, Vec::new(), vec![Phase::Reopen { until: few(until) }])])
+        }
+        EmbeddedOperation::Queue => {
+            let rest_seconds = section.rest_seconds.map_or(0.0, |own| own.of(who.profile));
+            let queue = Phase::Queue { window: section.window, seconds };
+            let scan =
+                Phase::EmptyScan { rest_seconds, until: Until { seconds: 0.0, operations: EMPTY_SCANS } };
+            (Vec::new(), vec![part(name, Vec::new(), vec![queue, scan])])
+        }
+        EmbeddedOperation::DeleteRange => {
+            let delete = Phase::DeleteRange { first: records.count / 10, records: records.count / 10 * 8 };
+            let before = if fresh { vec![load] } else { Vec::new() };
+            (before, vec![part(name, vec![Phase::Settle], vec![delete, Phase::Settle])])
+        }
+        EmbeddedOperation::Overwrite => {
+            let operations = records.count * u64::from(section.rounds.unwrap_or(1));
+            let until = Until { seconds: 0.0, operations };
+            let (order, batch) = (Order::Random, point.batch);
+            let write = Phase::Write { order, batch, threads: 1, watched: true, until };
+            (vec![load, Phase::Settle], vec![part(name, Vec::new(), vec![write, Phase::Settle])])
+        }
+        EmbeddedOperation::SustainedWrite => {
+            let (order, batch, threads) = (Order::Random, point.batch, point.clients);
+            let until = Until { seconds, operations: 1 };
+            let write = Phase::Write { order, batch, threads, watched: true, until };
+            (Vec::new(), vec![part(name, Vec::new(), vec![write])])
         }
         EmbeddedOperation::Compact => {
             let read = |until| Phase::ReadRandom {
@@ -288,7 +331,9 @@ fn measured(section: &Embedded, point: Point, until: Until) -> Phase {
         EmbeddedOperation::ScanReverse => Phase::Scan { records, reverse: true, until },
         EmbeddedOperation::ScanPrefix => Phase::ScanPrefix { digits: records.max(1).ilog10(), until },
         EmbeddedOperation::ReadSequential => Phase::ScanAll { reverse: false, until },
-        EmbeddedOperation::Write => Phase::Write { order, batch: point.batch, threads, until },
+        EmbeddedOperation::Write => {
+            Phase::Write { order, batch: point.batch, threads, watched: false, until }
+        }
         EmbeddedOperation::Mixed => {
             let read_percent = 100 - point.set_percent.unwrap_or(20).min(100);
             Phase::Mixed { read_percent, distribution, until }
@@ -304,7 +349,11 @@ fn measured(section: &Embedded, point: Point, until: Until) -> Phase {
 fn with_end(phase: &Phase, end: Until) -> Phase {
     let mut phase = phase.clone();
     match &mut phase {
-        Phase::Load { .. } | Phase::Settle | Phase::Compact => {}
+        Phase::Load { .. }
+        | Phase::Settle
+        | Phase::Compact
+        | Phase::Queue { .. }
+        | Phase::DeleteRange { .. } => {}
         Phase::ReadRandom { until, .. }
         | Phase::ReadOrdered { until }
         | Phase::Scan { until, .. }
@@ -314,6 +363,7 @@ fn with_end(phase: &Phase, end: Until) -> Phase {
         | Phase::Mixed { until, .. }
         | Phase::Ycsb { until, .. }
         | Phase::Reopen { until }
+        | Phase::EmptyScan { until, .. }
         | Phase::Flush { until, .. } => *until = end,
     }
     phase

@@ -58,7 +58,7 @@ pub(super) fn label(section: &Embedded, name: &str, point: Point, count: u64) ->
     if let Some(limit) = section.memory_limit_bytes {
         label.push_str(&format!(", {} limit", bytes(limit)));
     }
-    let writers = operation == EmbeddedOperation::Write;
+    let writers = matches!(operation, EmbeddedOperation::Write | EmbeddedOperation::SustainedWrite);
     match (operation.has_clients(), point.clients) {
         (true, 1) if !writers => label.push_str(", 1 client"),
         (true, clients) if !writers => label.push_str(&format!(", {clients} clients")),
@@ -113,6 +113,12 @@ fn what(section: &Embedded, name: &str, point: Point) -> String {
         EmbeddedOperation::Open if section.flush_every.is_some() => "Opening, in many tables, of".to_owned(),
         EmbeddedOperation::Open => "Opening of".to_owned(),
         EmbeddedOperation::Flush => "Flush of".to_owned(),
+        EmbeddedOperation::Queue => format!("Queue of {} records, for", thousands(section.window)),
+        EmbeddedOperation::DeleteRange => "Deletion of a range of 80 % of".to_owned(),
+        EmbeddedOperation::Overwrite => {
+            format!("{} rounds of overwrites of", section.rounds.unwrap_or_default())
+        }
+        EmbeddedOperation::SustainedWrite => "Sustained random writes of".to_owned(),
     }
 }
 

@@ -3,12 +3,15 @@
 use super::check_section::{Faults, LIMIT_MIN, VALUE_MAX, between, list, per_profile};
 use super::embedded::{Embedded, EmbeddedOperation, StoreChoice};
 use super::load::PlacementChoice;
+use crate::model::Profile;
 use plumbkv_bench_driver::protocol::{KeySchema, Ycsb};
 
 /// Most records of an embedded engine: a driver keeps none of them, its disk does.
 const RECORDS_MAX: u64 = 1_000_000_000;
 /// Threads of a driver.
 const THREADS_MAX: u32 = 1_000;
+/// A tenth of the records stay before a range that is deleted, and a tenth behind it.
+const DELETED_MIN: u64 = 1_000;
 /// Absent keys lie between two that are there.
 const WITH_ABSENT_MIN: u64 = 1_000;
 
@@ -28,7 +31,7 @@ pub(super) fn embedded(faults: &mut Faults, embedded: &Embedded) {
     });
     let several = embedded.clients.iter().any(|clients| *clients > 1);
     faults.unless(!several || operation.has_clients(), || {
-        "clients above 1 belong to operation \"read_random\", \"read_absent\", \"get\" or \"write\""
+        "clients above 1 belong to operation \"read_random\", \"read_absent\", \"get\", \"write\" or \"sustained_write\""
             .to_owned()
     });
     faults.unless(embedded.placement != Some(PlacementChoice::Together), || {
@@ -46,6 +49,25 @@ pub(super) fn embedded(faults: &mut Faults, embedded: &Embedded) {
     if let Some(trials) = &embedded.trials {
         per_profile(faults, "trials", trials, 1, 100);
     }
+    between(faults, "window", embedded.window, 1, RECORDS_MAX);
+    if let Some(rounds) = embedded.rounds {
+        between(faults, "rounds", rounds, 1, 1_000);
+    }
+    faults.unless(embedded.rounds.is_some() == (operation == EmbeddedOperation::Overwrite), || {
+        "rounds belongs to operation \"overwrite\", which needs it".to_owned()
+    });
+    if let Some(rest) = &embedded.rest_seconds {
+        per_profile(faults, "rest_seconds", rest, 0.0, 600.0);
+    }
+    faults.unless(embedded.rest_seconds.is_some() == (operation == EmbeddedOperation::Queue), || {
+        "rest_seconds belongs to operation \"queue\", which needs it".to_owned()
+    });
+    let enough = [Profile::Smoke, Profile::Quick, Profile::Release, Profile::Full];
+    faults.unless(
+        operation != EmbeddedOperation::DeleteRange
+            || enough.iter().all(|profile| embedded.records.of(*profile) >= DELETED_MIN),
+        || format!("operation \"delete_range\" needs records of at least {DELETED_MIN}"),
+    );
     if let Some(records) = embedded.flush_every {
         between(faults, "flush_every", records, 1, RECORDS_MAX);
     }

@@ -73,6 +73,15 @@ pub struct Embedded {
     /// The driver is killed after loading and writing, before the store is opened.
     #[serde(default, skip_serializing_if = "is_false")]
     pub killed: bool,
+    /// Records in a queue.
+    #[serde(default = "queue_window", skip_serializing_if = "is_queue_window")]
+    pub window: u64,
+    /// How often every record is overwritten, to see what that takes on the disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// Seconds without any call, before the disk and an empty scan are looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest_seconds: Option<PerProfile<f64>>,
     /// Every record is read once before, so that a cache which can hold all of them does.
     #[serde(default, skip_serializing_if = "is_false")]
     pub warm_all: bool,
@@ -160,6 +169,14 @@ pub enum EmbeddedOperation {
     Open,
     /// Making tables of a write buffer.
     Flush,
+    /// Inserts at the end and deletions at the front, then a scan of the empty store.
+    Queue,
+    /// Deleting most of a store in one call, beside a writer.
+    DeleteRange,
+    /// Overwriting every record several times, for the space that takes.
+    Overwrite,
+    /// Writing as fast as the engine takes it, window by window.
+    SustainedWrite,
 }
 
 impl EmbeddedOperation {
@@ -187,6 +204,10 @@ impl EmbeddedOperation {
             Self::Compact => "compact",
             Self::Open => "open",
             Self::Flush => "flush",
+            Self::Queue => "queue",
+            Self::DeleteRange => "delete_range",
+            Self::Overwrite => "overwrite",
+            Self::SustainedWrite => "sustained_write",
         }
     }
 
@@ -205,7 +226,7 @@ impl EmbeddedOperation {
     /// Whether several threads may do it at once.
     #[must_use]
     pub fn has_clients(self) -> bool {
-        matches!(self, Self::ReadRandom | Self::ReadAbsent | Self::Get | Self::Write)
+        matches!(self, Self::ReadRandom | Self::ReadAbsent | Self::Get | Self::Write | Self::SustainedWrite)
     }
 
     /// Whether the number of records in a row belongs to it.
@@ -217,14 +238,34 @@ impl EmbeddedOperation {
     /// Whether a directory that others read, too, is as it was afterwards.
     #[must_use]
     pub fn only_reads(self) -> bool {
-        let writes = matches!(self, Self::Load | Self::Write | Self::Mixed | Self::Compact | Self::Flush);
+        let writes = matches!(
+            self,
+            Self::Load
+                | Self::Write
+                | Self::Mixed
+                | Self::Compact
+                | Self::Flush
+                | Self::Queue
+                | Self::DeleteRange
+                | Self::Overwrite
+                | Self::SustainedWrite
+        );
         !writes && (self == Self::YcsbC || self.ycsb().is_none())
     }
 
     /// Whether a store that was loaded by an earlier process can be worked on.
     #[must_use]
     pub fn takes_a_store(self) -> bool {
-        !matches!(self, Self::Load | Self::Compact | Self::Flush | Self::Get)
+        !matches!(
+            self,
+            Self::Load
+                | Self::Compact
+                | Self::Flush
+                | Self::Get
+                | Self::Queue
+                | Self::Overwrite
+                | Self::SustainedWrite
+        )
     }
 
     /// Which workload of YCSB it is.
@@ -258,6 +299,16 @@ fn one_hundred() -> u32 {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
 fn is_one_hundred(value: &u32) -> bool {
     *value == one_hundred()
+}
+
+/// Records in a queue where nothing else is said.
+fn queue_window() -> u64 {
+    1_000
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_queue_window(value: &u64) -> bool {
+    *value == queue_window()
 }
 
 /// Records per transaction where nothing else is said.

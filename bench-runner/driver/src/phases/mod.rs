@@ -1,11 +1,13 @@
 //! How is one phase done, and what is said of it afterwards?
 
+mod deletion;
 mod meter;
 mod single;
 mod step;
 mod store;
 mod tally;
 mod threads;
+mod watch;
 mod whole;
 
 pub(crate) use store::Store;
@@ -20,6 +22,7 @@ use std::path::Path;
 use std::time::Instant;
 use step::{get, get_absent, repeat};
 use tally::Tally;
+use watch::Watch;
 
 /// Does phase number `number`. What the engine refuses is counted, not returned: the phase then ends early. The engine is there again afterwards.
 ///
@@ -33,6 +36,7 @@ pub(crate) fn run<E: Engine>(
     phase: &Phase,
 ) -> anyhow::Result<PhaseResult> {
     let mut used = Used::default();
+    let mut watch = Watch::default();
     let tally = match phase {
         // Measures pieces of itself.
         Phase::Flush { records, until } => {
@@ -50,7 +54,10 @@ pub(crate) fn run<E: Engine>(
         _ => {
             let engine = open(engine)?;
             let stretch = Stretch::begin(Some(engine));
-            let (begin, tally) = timed(engine, store, phase)?;
+            let (timed, watched) =
+                watch::watched(phase, store, &options.location, || timed(engine, store, phase));
+            watch = watched;
+            let (begin, tally) = timed?;
             stretch.end(Some(engine), begin, tally.end, &mut used);
             tally
         }
@@ -80,6 +87,9 @@ pub(crate) fn run<E: Engine>(
         levels: open(engine)?.levels(),
         work: used.work,
         allocated: is_counting().then_some(tally.allocated),
+        windows: watch.windows,
+        disk_bytes_peak: watch.disk_bytes_peak,
+        debt_bytes: open(engine)?.debt_bytes(),
     })
 }
 
@@ -100,9 +110,10 @@ fn timed<E: Engine>(engine: &E, store: &Store, phase: &Phase) -> anyhow::Result<
                 })
             })
         }
-        Phase::Write { order, batch, threads, until } if *threads > 1 => {
+        Phase::Write { order, batch, threads, watched, until } if *threads > 1 => {
             threads::together(engine, *threads, *until, |number, session, share, tally| {
-                single::overwrite(session, store, (*order, *batch), (number, *threads), share, tally)
+                let what = (*order, *batch, *watched);
+                single::overwrite(session, store, what, (number, *threads), share, tally)
             })
         }
         _ => {
@@ -133,8 +144,15 @@ fn by_one_thread<E: Engine>(
         }
         Phase::ScanAll { reverse, until } => single::scan_all(session, store, (*reverse, *until), tally),
         Phase::ScanPrefix { digits, until } => single::scan_prefix(session, store, (*digits, *until), tally),
-        Phase::Write { order, batch, until, .. } => {
-            single::overwrite(session, store, (*order, *batch), (0, 1), *until, tally)
+        Phase::Write { order, batch, watched, until, .. } => {
+            single::overwrite(session, store, (*order, *batch, *watched), (0, 1), *until, tally)
+        }
+        Phase::Queue { window, seconds } => deletion::queue(session, store, (*window, *seconds), tally),
+        Phase::EmptyScan { rest_seconds, until } => {
+            deletion::empty_scan(session, store, (*rest_seconds, *until), tally)
+        }
+        Phase::DeleteRange { first, records } => {
+            deletion::delete_range(engine, session, store, (*first, *records), tally)
         }
         Phase::Mixed { read_percent, distribution, until } => {
             single::mixed(session, store, (*read_percent, *distribution, *until), tally)

@@ -70,7 +70,7 @@ fn some<S: Session>(
     let (low, high) = (store.key(from), store.key(from + 1));
     let (low, high) = if reverse { (None, Some(&high[..])) } else { (Some(&low[..]), None) };
     let there = if reverse { from + 1 } else { store.count() - from };
-    let expected = Expected { first: from, records: limit.min(there), operations: 1 };
+    let expected = Expected { first: from, records: limit.min(there), operations: 1, kind: "scan" };
     scan(session, store, &Span { low, high, reverse, limit }, &expected, tally)
 }
 
@@ -95,7 +95,13 @@ pub(super) fn scan_all<S: Session>(
     // No limit: it is the engine that has to see where its records end.
     let span = Span { low: None, high: None, reverse, limit: u64::MAX };
     repeat(until, tally, |tally| {
-        scan(session, store, &span, &Expected { first, records: count, operations: count }, tally)
+        scan(
+            session,
+            store,
+            &span,
+            &Expected { first, records: count, operations: count, kind: "scan" },
+            tally,
+        )
     })
 }
 
@@ -113,7 +119,7 @@ pub(super) fn scan_prefix<S: Session>(
         let (low, high) = (Some(&low[..low.len() - digits as usize]), Some(&high[..]));
         let span = Span { low, high, reverse: false, limit: u64::MAX };
         let there = alike.min(store.count() - first);
-        scan(session, store, &span, &Expected { first, records: there, operations: 1 }, tally)
+        scan(session, store, &span, &Expected { first, records: there, operations: 1, kind: "scan" }, tally)
     })
 }
 
@@ -121,7 +127,7 @@ pub(super) fn scan_prefix<S: Session>(
 pub(super) fn overwrite<S: Session>(
     session: &mut S,
     store: &Store,
-    (order, batch): (Order, u32),
+    (order, batch, watched): (Order, u32, bool),
     (thread, threads): (u32, u32),
     until: Until,
     tally: &mut Tally,
@@ -134,7 +140,11 @@ pub(super) fn overwrite<S: Session>(
     repeat(until, tally, |tally| {
         store.fill(&mut records, (place..place + size).map(|place| order(place % count)));
         place += size * u64::from(threads);
-        write(session, &records, "set", tally)
+        let step = write(session, &records, "set", tally);
+        if watched {
+            store.has_written(size);
+        }
+        step
     })
 }
 

@@ -113,6 +113,8 @@ pub(super) struct Expected {
     pub(super) records: u64,
     /// Operations it counts for.
     pub(super) operations: u64,
+    /// What it is called.
+    pub(super) kind: &'static str,
 }
 
 pub(super) fn scan<S: Session>(
@@ -133,7 +135,7 @@ pub(super) fn scan<S: Session>(
         }
         place += 1;
     });
-    tally.timed("scan", expected.operations, begin)?;
+    tally.timed(expected.kind, expected.operations, begin)?;
     if let Err(error) = done {
         tally.refused("a scan", &error);
         return Ok(ControlFlow::Break(()));

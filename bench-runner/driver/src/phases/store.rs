@@ -16,6 +16,8 @@ pub(crate) struct Store {
     inserted: AtomicU64,
     /// Where the keys of the phase at hand are drawn from.
     draws: AtomicU64,
+    /// Records that a watched phase has written so far.
+    written: AtomicU64,
 }
 
 impl Store {
@@ -25,7 +27,14 @@ impl Store {
             ValueKind::Incompressible => Values::new(seed, longest),
             ValueKind::HalfCompressible => Values::half_compressible(seed, longest),
         };
-        Self { records, values, seed, inserted: AtomicU64::new(0), draws: AtomicU64::new(seed) }
+        Self {
+            records,
+            values,
+            seed,
+            inserted: AtomicU64::new(0),
+            draws: AtomicU64::new(seed),
+            written: AtomicU64::new(0),
+        }
     }
 
     /// Phase number `number` begins: it draws other keys than those before it, or what a warm-up has read would be read again; and
@@ -33,6 +42,7 @@ impl Store {
     pub(crate) fn begin_phase(&self, draw_seed: u64, number: usize) {
         let drawn = mix(mix(self.seed ^ draw_seed) ^ (number as u64 + 1));
         self.draws.store(drawn, Ordering::Relaxed);
+        self.written.store(0, Ordering::Relaxed);
     }
 
     /// Seed of the keys that the phase at hand draws.
@@ -48,6 +58,16 @@ impl Store {
     /// The record after the last is there from now on.
     pub(super) fn inserted(&self) {
         self.inserted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A watched phase has written so many more records.
+    pub(super) fn has_written(&self, records: u64) {
+        self.written.fetch_add(records, Ordering::Relaxed);
+    }
+
+    /// Records that a watched phase has written so far.
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     pub(super) fn key(&self, index: u64) -> Key {

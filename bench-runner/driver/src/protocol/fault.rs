@@ -45,6 +45,18 @@ pub(crate) fn fault(workload: &Workload) -> Option<String> {
             Phase::Write { batch, threads, until, .. } => zero("batch", u64::from(*batch))
                 .or_else(|| zero("threads", u64::from(*threads)))
                 .or_else(|| endless(*until)),
+            Phase::Queue { window, seconds } => {
+                zero("window", *window).or_else(|| endless(Until { seconds: *seconds, operations: 0 }))
+            }
+            Phase::EmptyScan { rest_seconds, until } => {
+                endless(Until { seconds: *rest_seconds, operations: 0 }).or_else(|| endless(*until))
+            }
+            Phase::DeleteRange { first, records } => {
+                zero("first", *first).or_else(|| zero("records", *records)).or_else(|| {
+                    (first.saturating_add(*records) > workload.records.count)
+                        .then(|| "first and records go past the last record".to_owned())
+                })
+            }
             Phase::Mixed { read_percent, until, .. } => (*read_percent > 100)
                 .then(|| "read_percent is above 100".to_owned())
                 .or_else(|| endless(*until)),

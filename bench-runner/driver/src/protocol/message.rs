@@ -103,6 +103,28 @@ pub struct PhaseResult {
     /// does not count, since the engine allocates by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocated: Option<Allocated>,
+    /// Writes of a watched phase, second by second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<PhaseWindow>,
+    /// Largest size of the engine's files meanwhile, of a watched phase and of settling, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes_peak: Option<u64>,
+    /// Compaction debt afterwards, by the engine's own estimate, bytes. Absent where it does not tell, or never compacts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debt_bytes: Option<u64>,
+}
+
+/// One second of a watched phase.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PhaseWindow {
+    /// From the begin of the phase, ms.
+    pub start_ms: f64,
+    /// Its length, ms; the last one is shorter.
+    pub length_ms: f64,
+    /// Records that were written in it.
+    pub operations: u64,
+    /// Resident memory at its end, bytes.
+    pub rss_bytes: u64,
 }
 
 /// Requests to the allocator.
@@ -196,7 +218,8 @@ impl EngineWork {
 /// A whole HDR histogram, ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseHistogram {
-    /// `get`, `set`, `insert`, `read_modify_write`, `scan`, `open`, `flush`, `settle`, `compact`; `batch` where several records were written at once.
+    /// `get`, `set`, `insert`, `read_modify_write`, `scan`, `open`, `flush`, `settle`, `compact`,
+    /// `front_scan`, `delete`, `delete_range`, `empty_scan`; `batch` where several records were written at once.
     pub operation: String,
     /// HDR V2 with deflate, base64.
     pub hdr_v2_deflate_base64: String,

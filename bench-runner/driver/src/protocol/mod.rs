@@ -243,8 +243,36 @@ pub enum Phase {
         /// Threads that write at once, each other records.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         threads: u32,
+        /// The result has a window for each second, and the largest size of the engine's files.
+        #[serde(default, skip_serializing_if = "is_default")]
+        watched: bool,
         /// When it ends; operations are records.
         until: Until,
+    },
+    /// A queue: inserts records in rising order, and once `window` of them are there also reads the first record of the
+    /// store and deletes it, after each insert. Ends when all records have been inserted, or after `seconds`; then
+    /// deletes what is left. Operations are records that were inserted and deleted.
+    Queue {
+        /// Records in the queue.
+        window: u64,
+        /// Ends it early.
+        seconds: f64,
+    },
+    /// Does nothing for a while, so that work in the background can end, then scans the whole store, which must be empty.
+    /// Only the scans are timed.
+    EmptyScan {
+        /// How long it does nothing.
+        rest_seconds: f64,
+        /// When it ends; operations are scans.
+        until: Until,
+    },
+    /// Deletes `records` records in a row, from number `first` on, in one call. Beside it another thread overwrites the
+    /// records below `first` one by one, with a pause after each; the histogram `set` has how long each took.
+    DeleteRange {
+        /// The first record to delete; at least 1.
+        first: u64,
+        /// How many.
+        records: u64,
     },
     /// Reads and overwrites of one record each.
     Mixed {

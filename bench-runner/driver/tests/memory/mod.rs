@@ -87,6 +87,10 @@ impl Engine for Memory {
         }
     }
 
+    fn debt_bytes(&self) -> Option<u64> {
+        self.fault.starts_with("owes").then_some(1_234)
+    }
+
     fn work(&self) -> EngineWork {
         EngineWork {
             flushed_bytes: Some(self.flushed_bytes.load(Ordering::Relaxed)),
@@ -131,6 +135,28 @@ impl Session for &Memory {
                 records.insert(key.to_vec(), value.to_vec());
             }
         }
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        anyhow::ensure!(self.fault != "refuses deletions", "read only");
+        if self.fault != "keeps what is deleted" {
+            self.records.write().unwrap().remove(key);
+        }
+        Ok(())
+    }
+
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        if self.fault == "has no range deletion" {
+            return Err(NotSupported::error(Memory::NAME, "it has no range deletion"));
+        }
+        let mut records = self.records.write().unwrap();
+        // One that takes the end of the range along deletes a record too many.
+        records.retain(|key, _| {
+            let key = key.as_slice();
+            let past = if self.fault == "deletes too much" { key > high } else { key >= high };
+            key < low || past
+        });
         Ok(())
     }
 

@@ -16,6 +16,8 @@ static ALLOCATOR: Counting = Counting;
 const LOOK: Duration = Duration::from_micros(200);
 /// Without a flush or a merge for so long, none is about to begin: it does not tell which wait in its queue.
 const QUIET: Duration = Duration::from_millis(20);
+/// Keys of a batch that deletes.
+const DELETIONS: usize = 1_000;
 /// A flush that takes longer has failed: it tells nobody.
 const FLUSH_WITHIN: Duration = Duration::from_secs(600);
 
@@ -195,6 +197,30 @@ impl Session for &Fjall {
         }
         transaction.commit()?;
         Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        self.records.remove(key)?;
+        if self.sync == SyncMode::Always {
+            self.database.persist(PersistMode::SyncAll)?;
+        }
+        Ok(())
+    }
+
+    /// It has no range deletion that is exact: tombstone by tombstone, in batches as its users would have them.
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        let persist = if self.sync == SyncMode::Always { PersistMode::SyncAll } else { PersistMode::Buffer };
+        let batch = || self.database.batch().durability(Some(persist));
+        let (mut deletions, mut size) = (batch(), 0);
+        for record in self.records.range(low..high) {
+            deletions.remove(&self.records, record.key()?);
+            size += 1;
+            if size == DELETIONS {
+                std::mem::replace(&mut deletions, batch()).commit()?;
+                size = 0;
+            }
+        }
+        Ok(deletions.commit()?)
     }
 
     fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {

@@ -6,6 +6,7 @@ use plumbkv_bench_driver::protocol::{EngineOptions, EngineSetting, Profile, Sync
 use plumbkv_bench_driver::{
     Batch, Engine, NotSupported, SURVIVES_POWER_LOSS, SURVIVES_THE_PROCESS_ONLY, Session, Span, main_loop,
 };
+use std::ops::Bound;
 
 /// Addresses that are set aside for the file, which takes no more than it holds: room for 100M records and their superseded pages.
 const MAP_BYTES: usize = 128 << 30;
@@ -119,6 +120,19 @@ impl Session for &Lmdb {
         for (key, value) in batch.records() {
             self.records.put(&mut transaction, key, value)?;
         }
+        Ok(transaction.commit()?)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        let mut transaction = self.environment.write_txn()?;
+        self.records.delete(&mut transaction, key)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// It has no range deletion: one transaction in which a cursor removes record by record.
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        let mut transaction = self.environment.write_txn()?;
+        self.records.delete_range(&mut transaction, &(Bound::Included(low), Bound::Excluded(high)))?;
         Ok(transaction.commit()?)
     }
 

@@ -104,6 +104,10 @@ impl Engine for Plumbkv {
         stats.levels.iter().map(|level| Level { tables: level.tables as u64, bytes: level.bytes }).collect()
     }
 
+    fn debt_bytes(&self) -> Option<u64> {
+        self.database.storage_stats().ok().map(|stats| stats.debt_bytes)
+    }
+
     fn work(&self) -> EngineWork {
         let Ok(stats) = self.database.storage_stats() else { return EngineWork::default() };
         EngineWork {
@@ -138,6 +142,16 @@ impl Session for PlumbkvSession<'_> {
             self.batch.set(key, value);
         }
         self.database.write(&self.batch)?;
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        self.database.delete(key)?;
+        Ok(())
+    }
+
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        let _ = self.database.delete_range(low..high)?;
         Ok(())
     }
 

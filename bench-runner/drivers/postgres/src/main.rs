@@ -15,6 +15,8 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS records (key bytea PRIMARY KEY,
 const GET: &str = "SELECT value FROM records WHERE key = $1";
 const SET: &str = "INSERT INTO records (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[]) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+const DELETE: &str = "DELETE FROM records WHERE key = $1";
+const DELETE_RANGE: &str = "DELETE FROM records WHERE key >= $1 AND key < $2";
 const SCAN: &str = "SELECT key, value FROM records WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3";
 const SCAN_DOWN: &str =
     "SELECT key, value FROM records WHERE key >= $1 AND key < $2 ORDER BY key DESC LIMIT $3";
@@ -136,6 +138,16 @@ impl Session for Rows {
     fn write(&mut self, batch: &Batch) -> anyhow::Result<()> {
         let (keys, values): (Vec<&[u8]>, Vec<&[u8]>) = batch.records().unzip();
         self.client.execute(&self.set, &[&keys, &values])?;
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        self.client.execute(DELETE, &[&key])?;
+        Ok(())
+    }
+
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        self.client.execute(DELETE_RANGE, &[&low, &high])?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use plumbkv_bench_driver::{
     Batch, Counting, Engine, NotSupported, SURVIVES_POWER_LOSS, SURVIVES_THE_PROCESS_ONLY, Session, Span,
     locked_version, main_loop,
 };
-use redb::{Database, ReadableDatabase, TableDefinition};
+use redb::{Database, ReadableDatabase, Table, TableDefinition};
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,13 +28,21 @@ struct Redb {
 
 impl Redb {
     fn commit(&self, batch: Option<&Batch>) -> anyhow::Result<()> {
-        let transaction = self.database.begin_write()?;
-        {
-            let mut table = transaction.open_table(TABLE)?;
+        self.change(|table| {
             for (key, value) in batch.into_iter().flat_map(Batch::records) {
                 table.insert(key, value)?;
             }
-        }
+            Ok(())
+        })
+    }
+
+    /// One transaction that writes.
+    fn change(
+        &self,
+        change: impl FnOnce(&mut Table<'_, &'static [u8], &'static [u8]>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let transaction = self.database.begin_write()?;
+        change(&mut transaction.open_table(TABLE)?)?;
         transaction.commit()?;
         Ok(())
     }
@@ -127,6 +135,18 @@ impl Session for &Redb {
 
     fn write(&mut self, batch: &Batch) -> anyhow::Result<()> {
         self.commit(Some(batch))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        self.change(|table| {
+            table.remove(key)?;
+            Ok(())
+        })
+    }
+
+    /// It has no range deletion: one transaction that removes record by record.
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        self.change(|table| Ok(table.retain_in(low..high, |_, _| false)?))
     }
 
     fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {

@@ -124,6 +124,10 @@ impl Engine for RocksDb {
         levels
     }
 
+    fn debt_bytes(&self) -> Option<u64> {
+        self.database.property_int_value(properties::ESTIMATE_PENDING_COMPACTION_BYTES).ok().flatten()
+    }
+
     fn work(&self) -> EngineWork {
         let text = |name| self.database.property_value(name).ok().flatten();
         EngineWork {
@@ -170,6 +174,17 @@ impl Session for RocksDbSession<'_> {
             together.put(key, value);
         }
         Ok(self.database.write_opt(together, &self.write)?)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        Ok(self.database.delete_opt(key, &self.write)?)
+    }
+
+    /// `DeleteRange`: one entry for all.
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        let mut deletion = WriteBatch::default();
+        deletion.delete_range(low, high);
+        Ok(self.database.write_opt(deletion, &self.write)?)
     }
 
     fn scan(&mut self, span: &Span<'_>, each: &mut dyn FnMut(&[u8], &[u8])) -> anyhow::Result<()> {

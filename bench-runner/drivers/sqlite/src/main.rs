@@ -12,6 +12,8 @@ use std::time::Duration;
 const GET: &str = "SELECT value FROM records WHERE key = ?1";
 const SET: &str = "INSERT INTO records (key, value) VALUES (?1, ?2) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+const DELETE: &str = "DELETE FROM records WHERE key = ?1";
+const DELETE_RANGE: &str = "DELETE FROM records WHERE key >= ?1 AND key < ?2";
 const SCAN: &str = "SELECT key, value FROM records WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3";
 const SCAN_DOWN: &str =
     "SELECT key, value FROM records WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3";
@@ -120,6 +122,16 @@ impl Session for Statements {
             }
         }
         transaction.commit()?;
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> anyhow::Result<()> {
+        self.0.prepare_cached(DELETE)?.execute([key])?;
+        Ok(())
+    }
+
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) -> anyhow::Result<()> {
+        self.0.prepare_cached(DELETE_RANGE)?.execute([low, high])?;
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! From what a driver told of a cell to the values, histograms and facts of its trial.
 
 use super::talk::{Talk, Told, fault};
+use super::watched;
 use crate::measure::lab::Bench;
 use crate::measure::os_stat::Account;
 use crate::measure::trial::{PERCENTILES, empty, fact, invalidate, put};
@@ -55,11 +56,11 @@ pub(super) fn trial(
                 errors: result.errors,
             };
             put_pace(&mut trial, records, part, result);
-            put(
-                &mut trial,
-                "server_cpu_ns_per_op",
-                stat.server_cpu_ns as f64 / result.operations.max(1) as f64,
-            );
+            // Of a single call beside a writer it would be the CPU time of both.
+            if !matches!(part.measured.first(), Some(Phase::DeleteRange { .. })) {
+                let ns = stat.server_cpu_ns as f64 / result.operations.max(1) as f64;
+                put(&mut trial, "server_cpu_ns_per_op", ns);
+            }
         }
     }
     if let (Some(Phase::Load { .. }), Some(loaded), Some(settled)) =
@@ -68,7 +69,10 @@ pub(super) fn trial(
         put_settling(&mut trial, loaded, settled);
     }
     trial.os = Some(stat);
-    trial.windows.clone_from(&told.windows);
+    trial.windows = watched::windows(told);
+    watched::put_windows(&mut trial);
+    watched::put_space(&mut trial, records, part, told);
+    watched::put_empty_scan(&mut trial, told);
     put_facts(&mut trial, told, ready);
     for (phase, result) in part.measured.iter().zip(&told.results) {
         judge(&mut trial, phase, result);
@@ -99,6 +103,7 @@ fn put_pace(trial: &mut Trial, records: Records, part: &EmbeddedPart, result: &P
         Some(Phase::Reopen { .. }) => Some("open_ms"),
         Some(Phase::Flush { .. }) => Some("flush_ms"),
         Some(Phase::Compact) => Some("compact_ms"),
+        Some(Phase::DeleteRange { .. }) => return watched::put_deletion(trial, result),
         _ => None,
     };
     if alone.is_none() {
@@ -128,18 +133,7 @@ fn put_settling(trial: &mut Trial, loaded: &PhaseResult, settled: &PhaseResult) 
 fn put_histograms(trial: &mut Trial, told: &[PhaseHistogram], elapsed_s: f64, alone: Option<&str>) {
     let mut all: Option<(hdrhistogram::Histogram<u64>, u64)> = None;
     let single: Vec<_> = told.iter().filter(|one| one.operation != "batch").collect();
-    for one in told {
-        trial.histograms.push(Histogram {
-            operation: one.operation.clone(),
-            hdr_v2_deflate_base64: one.hdr_v2_deflate_base64.clone(),
-            low_ns: one.low_ns,
-            high_ns: one.high_ns,
-            digits: one.digits,
-            count: one.count,
-            clipped: one.clipped,
-            from_intended_start: false,
-        });
-    }
+    keep_histograms(trial, told);
     for one in &single {
         let Some(histogram) = decode(one).filter(|histogram| histogram.len() == one.count) else {
             invalidate(trial, format!("the histogram of {} cannot be read", one.operation));
@@ -172,12 +166,31 @@ fn put_histograms(trial: &mut Trial, told: &[PhaseHistogram], elapsed_s: f64, al
     }
 }
 
-fn decode(told: &PhaseHistogram) -> Option<hdrhistogram::Histogram<u64>> {
+/// Stores histograms whole.
+pub(super) fn keep_histograms(trial: &mut Trial, told: &[PhaseHistogram]) {
+    trial.histograms.extend(told.iter().map(|one| Histogram {
+        operation: one.operation.clone(),
+        hdr_v2_deflate_base64: one.hdr_v2_deflate_base64.clone(),
+        low_ns: one.low_ns,
+        high_ns: one.high_ns,
+        digits: one.digits,
+        count: one.count,
+        clipped: one.clipped,
+        from_intended_start: false,
+    }));
+}
+
+pub(super) fn decode(told: &PhaseHistogram) -> Option<hdrhistogram::Histogram<u64>> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(&told.hdr_v2_deflate_base64).ok()?;
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
 }
 
-fn put_times(trial: &mut Trial, operation: Option<&str>, times: &hdrhistogram::Histogram<u64>, sum_ns: u64) {
+pub(super) fn put_times(
+    trial: &mut Trial,
+    operation: Option<&str>,
+    times: &hdrhistogram::Histogram<u64>,
+    sum_ns: u64,
+) {
     let mut add = |metric: &str, value: f64| {
         let operation = operation.map(str::to_owned);
         trial.values.push(Value { metric: metric.to_owned(), operation, value });

@@ -4,6 +4,7 @@
 mod figures;
 mod store;
 mod talk;
+mod watched;
 
 use super::lab::Bench;
 use super::progress::Stage;
