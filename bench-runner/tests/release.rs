@@ -42,23 +42,23 @@ fn hours(plan: &Plan) -> f64 {
 }
 
 #[test]
-fn a_release_takes_four_hours_and_quick_forty_minutes() {
+fn a_release_takes_four_and_a_half_hours_and_quick_forty_minutes() {
     let all = scenarios();
     let release = hours(&planned(&all, Profile::Release));
-    assert!(release <= 4.0, "release takes {release:.2} h by estimate");
+    assert!(release <= 4.5, "release takes {release:.2} h by estimate");
     let quick = hours(&planned(&all, Profile::Quick)) * 60.0;
     assert!(quick <= 40.0, "quick takes {quick:.0} minutes by estimate");
 }
 
 #[test]
-fn the_durable_group_takes_thirteen_minutes_of_quick_and_seventy_five_of_a_release() {
+fn the_durable_group_takes_fifteen_minutes_of_quick_and_two_hours_and_ten_of_a_release() {
     let mut durable = scenarios();
     durable.retain(|one| one.definition().group == Group::Durable || one.key() == "kv-lookup");
     let release = hours(&planned(&durable, Profile::Release)) * 60.0;
-    assert!(release <= 75.0, "with kv-lookup a release takes {release:.0} minutes by estimate");
+    assert!(release <= 130.0, "with kv-lookup a release takes {release:.0} minutes by estimate");
     durable.retain(|one| one.key() != "kv-lookup");
     let quick = hours(&planned(&durable, Profile::Quick)) * 60.0;
-    assert!(quick <= 13.0, "quick takes {quick:.1} minutes by estimate");
+    assert!(quick <= 15.0, "quick takes {quick:.1} minutes by estimate");
 }
 
 #[test]
@@ -106,7 +106,9 @@ fn as_if_measured(
 ) -> Vec<ScenarioRecord> {
     let values: Vec<Value> = METRICS
         .iter()
-        .flat_map(|metric| [None, Some("get"), Some("set")].map(|operation| (metric.name, operation)))
+        .flat_map(|metric| {
+            [None, Some("get"), Some("set"), Some("front_scan")].map(|operation| (metric.name, operation))
+        })
         .map(|(metric, operation)| Value {
             metric: metric.to_owned(),
             operation: operation.map(str::to_owned),

@@ -6,7 +6,7 @@ use crate::campaign::begin::{Selection, choose, planned};
 use crate::campaign::catalogue;
 use crate::environment::engine_tree;
 use crate::export::{listed_runs, read_indexed_run};
-use crate::model::{ClaimVerdict, Claims, Profile, Run, ScenarioRecord};
+use crate::model::{Claim, ClaimVerdict, Claims, Profile, Run, ScenarioRecord, version_key};
 use crate::release::{self, Lack, Stored};
 use crate::scenario::{Group, Scenario, profile_name};
 use anyhow::{Context as _, bail, ensure};
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 A version needs, on one machine: every cell of the profile quick, every cell of the profile release in the groups \
 that results/versions.toml lists for it (all groups for a minor version), and a verdict on every claim of these groups. \
+Scenarios and claims that a later version added (`since`) are not owed. \
 Cells of targets that exist only as an image may be skipped. All runs must come from the same engine sources (the git tree \
 hash of engine/).")]
 pub(super) struct Args {
@@ -62,7 +63,8 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.unwrap_or_else(|| global.root.join("results"));
     let version = &args.version;
     let groups = versions(&results)?.release_groups(version);
-    let scenarios = catalogue::scenarios(&global.root)?;
+    let mut scenarios = catalogue::scenarios(&global.root)?;
+    scenarios.retain(|one| one.is_in(version));
     let mut owed = BTreeMap::new();
     release::owed(&mut owed, &plan(global, &scenarios, Profile::Quick, &[])?, &scenarios, Profile::Quick);
     if !groups.is_empty() {
@@ -169,7 +171,9 @@ fn unsettled(
             one.key() == key && !one.definition().by_name && groups.contains(&one.definition().group)
         })
     };
-    let open = claims.claims.iter().filter(|claim| of_group(&claim.scenario)).filter_map(|claim| {
+    let owed =
+        |claim: &&Claim| of_group(&claim.scenario) && version_key(&claim.since) <= version_key(version);
+    let open = claims.claims.iter().filter(owed).filter_map(|claim| {
         let settled = claim.machines.iter().any(|machine| {
             machine.verdict != ClaimVerdict::NotMeasured
                 && machine.run.as_ref().is_some_and(|run| run.version == version)

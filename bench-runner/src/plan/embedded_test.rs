@@ -152,6 +152,50 @@ fn merging_everything_is_three_cells_of_one_process_and_a_kill_comes_before_an_o
     assert_eq!(operations(&open[0]), ["open_killed"]);
 }
 
+#[test]
+fn what_deletes_and_what_is_watched_has_the_phases_that_its_figures_need() {
+    let all = works(&format!(
+        "[[embedded]]\noperation = \"queue\"\nwindow = 50\nrest_seconds = {{ smoke = 2, quick = 3, full = 4 }}\n\
+         seconds = {{ smoke = 1, quick = 1, full = 100 }}\n{RECORDS}\
+         [[embedded]]\noperation = \"delete_range\"\nstore = \"copy\"\n{RECORDS}\
+         [[embedded]]\noperation = \"overwrite\"\nrounds = 3\n{RECORDS}\
+         [[embedded]]\noperation = \"sustained_write\"\nbatch = [1]\nclients = [2]\n\
+         seconds = {{ smoke = 300, quick = 1, full = 1 }}\n{RECORDS}"
+    ));
+    let labels: Vec<&str> = all.iter().map(|work| work.parts[0].cell.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "Queue of 50 records, for 5k × 100 B",
+            "Deletion of a range of 80 % of 5k × 100 B",
+            "3 rounds of overwrites of 5k × 100 B",
+            "Sustained random writes of 5k × 100 B, one by one, 2 writers",
+        ]
+    );
+    let [queue, delete, overwrite, sustained] = all.as_slice() else { panic!("{all:?}") };
+    assert!(queue.before.is_empty());
+    assert!(matches!(
+        queue.parts[0].measured.as_slice(),
+        [Phase::Queue { window: 50, .. }, Phase::EmptyScan { .. }]
+    ));
+    assert!(matches!(delete.store, StoreUse::Copy(_)));
+    // A tenth stays on either side.
+    assert!(matches!(
+        delete.parts[0].measured.as_slice(),
+        [Phase::DeleteRange { first: 500, records: 4_000 }, Phase::Settle]
+    ));
+    assert!(matches!(overwrite.before.as_slice(), [Phase::Load { .. }, Phase::Settle]));
+    assert!(matches!(
+        overwrite.parts[0].measured.as_slice(),
+        [Phase::Write { watched: true, until, .. }, Phase::Settle] if until.operations == 15_000
+    ));
+    assert!(sustained.before.is_empty() && sustained.timeout_s > 300.0, "{}", sustained.timeout_s);
+    assert!(matches!(
+        sustained.parts[0].measured.as_slice(),
+        [Phase::Write { watched: true, threads: 2, batch: 1, .. }]
+    ));
+}
+
 fn kept_reads() -> Scenario {
     let kept = format!("store = \"kept\"\n{RECORDS}");
     scenario(
@@ -272,6 +316,11 @@ fn durable() -> Vec<Scenario> {
         ("compaction", include_str!("../../scenarios/compaction.toml")),
         ("open", include_str!("../../scenarios/open.toml")),
         ("flush", include_str!("../../scenarios/flush.toml")),
+        ("read-families", include_str!("../../scenarios/read-families.toml")),
+        ("queue", include_str!("../../scenarios/queue.toml")),
+        ("delete-range", include_str!("../../scenarios/delete-range.toml")),
+        ("overwrite-space", include_str!("../../scenarios/overwrite-space.toml")),
+        ("sustained-write", include_str!("../../scenarios/sustained-write.toml")),
     ]
     .into_iter()
     .map(|(key, text)| Scenario::parse(&format!("{key}.toml"), text).unwrap())
@@ -284,7 +333,7 @@ fn the_durable_scenarios_have_cells_for_a_look_and_for_a_record_and_keep_to_thei
         |plan: &Plan| -> BTreeSet<String> { plan.steps.iter().map(|step| step.scenario.clone()).collect() };
     let [smoke, quick, release, full] = PROFILES.map(|profile| planned(&durable(), profile));
     for plan in [&smoke, &quick, &release, &full] {
-        assert_eq!(of(plan).len(), 13);
+        assert_eq!(of(plan).len(), 18);
         let mut keys = BTreeSet::new();
         for step in plan.steps.iter().filter(|step| step.trial == 0) {
             for cell in step.work.cells() {

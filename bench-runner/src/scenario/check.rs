@@ -6,7 +6,7 @@ use super::check_section::{Faults, cap, expiry, load, per_key, per_profile, tail
 use super::definition::{Definition, Kind};
 use super::strict::{self, StrictError};
 use super::words::Seek;
-use crate::model::{Mode, Profile};
+use crate::model::{Mode, Profile, version_key};
 use std::collections::HashSet;
 use thiserror::Error;
 
@@ -54,6 +54,13 @@ impl Scenario {
     #[must_use]
     pub fn key(&self) -> &str {
         &self.definition.key
+    }
+
+    /// Whether `version` had it: one that is older owes none of its cells.
+    #[must_use]
+    pub fn is_in(&self, version: &str) -> bool {
+        let since = self.definition.since.as_deref();
+        since.is_none_or(|since| version_key(since) <= version_key(version))
     }
 
     /// The rules of `profile`, with this scenario's own number of trials where it has one.
@@ -128,6 +135,10 @@ fn faults(definition: &Definition) -> Vec<String> {
         format!("key `{}` may hold only a-z, 0-9 and -", definition.key)
     });
     faults.unless(definition.revision > 0, || "revision starts at 1".to_owned());
+    if let Some(since) = &definition.since {
+        let numbers = since.split('.').filter(|part| part.parse::<u32>().is_ok()).count();
+        faults.unless(numbers == 3, || format!("since is '{since}', not a version such as 0.2.0"));
+    }
     for (name, text) in [
         ("title", &definition.title),
         ("stresses", &definition.stresses),

@@ -172,3 +172,36 @@ fn what_is_counted_must_not_be_evicted_and_a_trace_must_press_on_its_cap() {
     let trace = "[[cap]]\ncap_bytes = 2_097_152\ntrace = { keys = 10, value_bytes = [64, 64], requests = { smoke = 1, quick = 1, full = 1 } }\n";
     assert!(check("\"memory_cap\"", trace).contains("all fit under the cap"));
 }
+
+#[test]
+fn a_scenario_is_in_the_version_that_added_it_and_in_later_ones() {
+    let since = |version: &str| GOOD.replace("place = 1", &format!("place = 1\nsince = \"{version}\""));
+    let scenario = Scenario::parse("demo.toml", &since("0.5.2")).unwrap();
+    let told = ["0.5.1", "0.5.2", "0.10.0"].map(|version| scenario.is_in(version));
+    assert_eq!(told, [false, true, true]);
+    assert!(Scenario::parse("demo.toml", GOOD).unwrap().is_in("0.0.1"));
+    assert!(Scenario::parse("demo.toml", &since("soon")).unwrap_err().to_string().contains("not a version"));
+}
+
+#[test]
+fn what_belongs_to_one_operation_of_an_engine_is_refused_for_others_and_needed_there() {
+    let head = GOOD.split("[[load]]").next().unwrap().replace("\"wire\"", "\"embedded\"");
+    let records = "records = { smoke = 5_000, quick = 5_000, full = 5_000 }\nvalue_bytes = [100]\n";
+    let rest = "rest_seconds = { smoke = 1, quick = 1, full = 1 }\n";
+    let refused = |operation: &str, more: &str| {
+        let text = format!("{head}[[embedded]]\noperation = \"{operation}\"\n{records}{more}");
+        Scenario::parse("demo.toml", &text).map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(refused("queue", rest), "");
+    assert!(refused("queue", "").contains("rest_seconds belongs to operation \"queue\", which needs it"));
+    assert!(refused("delete_range", rest).contains("rest_seconds belongs to"));
+    assert_eq!(refused("overwrite", "rounds = 3\n"), "");
+    assert!(refused("overwrite", "").contains("rounds belongs to operation \"overwrite\""));
+    assert!(
+        refused("queue", &format!("{rest}store = \"kept\"\n")).contains("a stored directory is only read")
+    );
+    assert_eq!(refused("delete_range", "store = \"copy\"\n"), "");
+    let few = records.replace("smoke = 5_000", "smoke = 500");
+    let text = format!("{head}[[embedded]]\noperation = \"delete_range\"\n{few}");
+    assert!(Scenario::parse("demo.toml", &text).unwrap_err().to_string().contains("at least 1000"));
+}

@@ -27,6 +27,8 @@ pub struct Definition {
     /// It is measured only where it is asked for by name.
     #[serde(default)]
     pub by_name: bool,
+    /// First version that has it: earlier ones do not owe its cells. Absent: all have.
+    pub since: Option<String>,
     /// One line: what it stresses. Shown by `bench-runner list`.
     pub stresses: String,
     /// Where this load occurs in life and what it stresses.

@@ -116,6 +116,7 @@ impl GateDefinition {
             kind: Kind::Wire,
             revision: 1,
             by_name: false,
+            since: None,
             group: super::Group::Wire,
             place: 0,
             stresses: "what a pull request may not make slower".to_owned(),
