@@ -108,3 +108,16 @@ test('hits of the cache and allocations are columns where they were counted, and
   const at = columns.findIndex(({head}) => head === 'Block cache hits');
   expect([columns[at]?.unit, groups[0]?.rows[0]?.figures[at]?.value]).toEqual(['%', '50']);
 });
+
+test('a second in which a counted load stalls is drawn as nothing, and one without a count is left out', () => {
+  const second = (index: number, operations: number) => ({start_ms: index * 1000, length_ms: 1000, operations, rss_bytes: 1e6});
+  const figuresOf = (operations: number[]) => {
+    const {record, run} = embedded('sustained_write', [measured('rss_anonymous_bytes', 'bytes', 1e6)]);
+    const windows = operations.map((count, index) => second(index, count));
+    const cells = record.cells.map((cell) => ({...cell, trials: cell.trials.map((trial) => ({...trial, windows}))}));
+    return windowFigures({...record, cells}, run);
+  };
+  const [throughput] = figuresOf([100, 0, 100]);
+  expect([throughput?.key, throughput?.series[0]?.points.map(({median}) => median > 0)]).toEqual(['throughput', [true, false, true]]);
+  expect(figuresOf([0, 0, 0]).map(({key}) => key)).not.toContain('throughput');
+});

@@ -54,3 +54,14 @@ test('reads before and after a compaction are one row per engine', () => {
   expect(pivot?.table.columns.map(({head}) => head)).toEqual(['Before', 'After', 'After to before', 'Compaction']);
   expect(pivot?.table.groups[0]?.rows[0]?.figures.map((one) => one?.value)).toEqual(['100', '130', '1.30', '1.20']);
 });
+
+test('reads with keys of five families are beside the same reads with keys of one', () => {
+  const at = (cpu: number, more: Record<string, unknown>) =>
+    cell({target: 'plumbkv', label: 'Random reads', axes: {operation: 'read_random', keys: 1000, ...more}, values: {server_cpu_ns_per_op: cpu, rss_anonymous_bytes: 1}});
+  const alone = at(3000, {key_schema: 'five_families', cache_bytes: 1});
+  const record = pageScenario(scenario('read-families', 'Families', [at(1000, {}), at(1200, {key_schema: 'five_families'}), alone], [], 'embedded'));
+  const [pivot] = pivots(record, run);
+  expect(pivot?.id).toBe('key-families');
+  expect(pivot?.table.columns.map(({head}) => head)).toEqual(['CPU per read, one family', 'CPU per read, five families', 'Five to one']);
+  expect(pivot?.table.groups.flatMap(({rows}) => rows.map(({figures}) => figures.map((one) => one?.value)))).toEqual([['1.00', '1.20', '1.20']]);
+});

@@ -21,7 +21,7 @@ export function isStock(cell: Pick<PageCell, 'axes'>): boolean {
   return cell.axes.operation === 'stock';
 }
 
-const WRITES = ['load', 'write', 'mixed', 'ycsb_a', 'ycsb_b', 'ycsb_d', 'ycsb_e', 'ycsb_f'];
+const WRITES = ['load', 'write', 'sustained_write', 'overwrite', 'queue', 'delete_range', 'mixed', 'ycsb_a', 'ycsb_b', 'ycsb_d', 'ycsb_e', 'ycsb_f'];
 const TABLES = ['load', 'stock', 'read_before', 'compact', 'read_after', 'open', 'open_killed'];
 
 export interface SyncPromise {

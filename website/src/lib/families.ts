@@ -15,6 +15,10 @@ const EMBEDDED: Partial<Record<string, string>> = {
   flush: 'Flush',
   compact: 'Compaction',
   write: 'Writes',
+  sustained_write: 'Writes',
+  overwrite: 'Overwrites',
+  queue: 'Queue',
+  delete_range: 'Deletion of a range',
   mixed: 'Reads and writes',
 };
 

@@ -34,6 +34,9 @@ const LEADS = {
   open: lead('open_ms', 'opening time', ['opens faster', 'opens slower'], 'lower'),
   flush: lead('flush_ms', 'flush time', ['flushes faster', 'flushes slower'], 'lower'),
   compact: lead('compact_ms', 'compaction time', ['compacts faster', 'compacts slower'], 'lower'),
+  deletion: lead('delete_range_ms', 'time of the deletion', ['deletes a range faster', 'deletes a range slower'], 'lower'),
+  wait: lead('write_wait_ms', 'wait of a writer beside it', ['keeps writers waiting for less time', 'keeps writers waiting for longer'], 'lower'),
+  space: lead('space_amplification_peak_ratio', 'largest space over data', ['needs less space', 'needs more space'], 'lower'),
   perPut: lead('latency_ns_p50', 'time per put (p50)', ['takes less time per put', 'takes more time per put'], 'lower'),
   p99: lead('latency_ns_p99', 'p99', ['has a lower p99', 'has a higher p99'], 'lower'),
   cpu: lead('server_cpu_ns_per_op', 'server CPU per operation', ['uses less CPU per operation', 'uses more CPU per operation'], 'lower'),
@@ -50,6 +53,8 @@ const BY_OPERATION: Partial<Record<string, Lead[]>> = {
   open_killed: [LEADS.open],
   flush: [LEADS.flush],
   compact: [LEADS.compact],
+  delete_range: [LEADS.deletion, LEADS.wait],
+  overwrite: [LEADS.space],
   // Loaded for the cells beside it: not what a scenario is about, unless it is about loading.
   stock: [],
 };

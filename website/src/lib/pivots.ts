@@ -34,7 +34,7 @@ interface Head {
 export function pivots(record: PageScenario, run: Run): Pivot[] {
   if (!isDurable(record)) return [];
   const ok = record.cells.filter(({status}) => status === 'ok');
-  return [...cachePivot(ok, run), ...compactionPivot(ok, run), ...sizePivots(ok, run)];
+  return [...cachePivot(ok, run), ...familiesPivot(ok, run), ...compactionPivot(ok, run), ...sizePivots(ok, run)];
 }
 
 const SPEED_UP = 'Speed-up: ratio of the throughput to that with the smallest cache, trial by trial of the same rounds.';
@@ -70,6 +70,49 @@ function cachePivot(cells: PageCell[], run: Run): Pivot[] {
   return [{id: 'block-cache', title: 'What a larger cache brings', first: 'Cache', note: SPEED_UP, table: tableOf(heads, groups)}];
 }
 
+const FIVE = 'five key families';
+
+/** The same reads with keys of one family and of five, engine by engine. */
+function familiesPivot(cells: PageCell[], run: Run): Pivot[] {
+  const pairs = cells
+    .filter(({axes}) => axes.key_schema === 'five_families' && axes.operation !== 'stock' && axes.operation !== 'compact')
+    .flatMap((five) => {
+      const one = cells.find(
+        (cell) =>
+          cell.target === five.target && cell.placement === five.placement && cell.axes.key_schema === undefined && axesWithout(cell.axes, 'key_schema') === axesWithout(five.axes, 'key_schema'),
+      );
+      return one ? [{one, five}] : [];
+    });
+  if (pairs.length === 0) return [];
+  const heads: Head[] = [
+    {head: 'CPU per read, one family', unit: 'ns'},
+    {head: 'CPU per read, five families', unit: 'ns'},
+    {head: 'Five to one', unit: '×'},
+    {head: 'p99, one family', unit: 'ns'},
+    {head: 'p99, five families', unit: 'ns'},
+  ];
+  const groups = [...new Set(pairs.map(({one}) => one.label))].map((label) => ({
+    label,
+    entries: pairs
+      .filter(({one}) => one.label === label)
+      .map(
+        ({one, five}): Entry => ({
+          label: rowLabel(five, run),
+          look: lookOf(five, run),
+          values: [
+            measurement(one, 'server_cpu_ns_per_op'),
+            measurement(five, 'server_cpu_ns_per_op'),
+            pairedRatio(five, one, 'server_cpu_ns_per_op'),
+            measurement(one, 'latency_ns_p99'),
+            measurement(five, 'latency_ns_p99'),
+          ],
+        }),
+      ),
+  }));
+  const note = 'Keys of five families are about 8 bytes longer. The ratio is of the CPU time, trial by trial of the same rounds.';
+  return [{id: 'key-families', title: 'Five families of keys against one', first: 'Engine', note, table: tableOf(heads, groups)}];
+}
+
 /** Reads before everything is merged, and after. */
 function compactionPivot(cells: PageCell[], run: Run): Pivot[] {
   const of = (operation: string, {target, axes}: PageCell) =>
@@ -82,7 +125,7 @@ function compactionPivot(cells: PageCell[], run: Run): Pivot[] {
       const times = [before, after].flatMap((cell) => ['ops_per_second', 'latency_ns_p50'].map((metric) => measurement(cell, metric)));
       return [
         {
-          label: rowLabel(before, run),
+          label: `${rowLabel(before, run)}${before.axes.key_schema === undefined ? '' : `, ${FIVE}`}`,
           look: lookOf(before, run),
           values: [...times, pairedRatio(after, before, 'ops_per_second'), compact && measurement(compact, 'compact_ms')],
         },

@@ -62,11 +62,11 @@ export function pageScenario(record: ScenarioRecord): PageScenario {
   return {...record, cells, processes: [...processes.values()]};
 }
 
-/** Enough windows with percentiles of their own, or of memory alone, to draw how a load went on. */
+/** Enough windows with percentiles of their own, or with the memory at their end, to draw how a load went on. */
 function isLong(windows: Window[]): boolean {
   const timed = windows.filter((window) => window.latency_ns_p99 !== undefined).length;
-  const ofMemory = windows.filter((window) => window.operations === 0 && window.rss_bytes !== undefined).length;
-  return Math.max(timed, ofMemory) >= 5;
+  const withMemory = windows.filter((window) => window.rss_bytes !== undefined).length;
+  return Math.max(timed, withMemory) >= 5;
 }
 
 export const MODE_LABELS: Record<Mode, string> = {

@@ -11,16 +11,18 @@ interface Quantity {
   /** Stored unit of its values. */
   unit: string;
   of: (window: Window) => number | undefined;
+  /** Known only where the windows count the load itself. */
+  isOfLoad?: true;
 }
 
 const perSecond = (window: Window, value: number | undefined) => (value === undefined ? undefined : value / (window.length_ms / 1000));
 
-/** Where the load is another program's, only memory is looked at while it goes on. */
+/** A load by another program is not counted, only its memory. A second in which a counted load stalls is no such window. */
 const isOfMemory = (window: Window) => window.operations === 0 && window.latency_ns_p99 === undefined && window.rss_bytes !== undefined;
 
 /** What a window tells. */
 export const QUANTITIES: Quantity[] = [
-  {key: 'throughput', name: 'throughput', unit: '1/s', of: (window) => (isOfMemory(window) ? undefined : perSecond(window, window.operations))},
+  {key: 'throughput', name: 'throughput', unit: '1/s', of: (window) => perSecond(window, window.operations), isOfLoad: true},
   {key: 'p99', name: '99th percentile of the response time', unit: 'ns', of: (window) => window.latency_ns_p99},
   {key: 'rss', name: 'resident memory', unit: 'bytes', of: (window) => window.rss_bytes},
   {key: 'cpu', name: 'server CPU', unit: 'cores', of: (window) => perSecond(window, window.server_cpu_ns === undefined ? undefined : window.server_cpu_ns / 1e9)},
@@ -43,8 +45,8 @@ export function windowFigures(record: PageScenario, run: Run): WindowFigure[] {
   return labels.flatMap((label) => QUANTITIES.flatMap((quantity) => figureOf(label, long.filter((cell) => cell.label === label), run, quantity)));
 }
 
-function figureOf(label: string, cells: PageCell[], run: Run, {key, name, unit, of}: Quantity): WindowFigure[] {
-  const traced = cells.map((cell) => ({cell, traces: cell.trials.flatMap((trial) => (trial.status === 'ok' && trial.windows ? [trace(trial.windows, of)] : []))}));
+function figureOf(label: string, cells: PageCell[], run: Run, {key, name, unit, of, isOfLoad}: Quantity): WindowFigure[] {
+  const traced = cells.map((cell) => ({cell, traces: cell.trials.flatMap((trial) => (trial.status === 'ok' && trial.windows && !(isOfLoad && trial.windows.every(isOfMemory)) ? [trace(trial.windows, of)] : []))}));
   const all = traced.flatMap(({traces}) => traces.flat());
   if (all.length === 0) return [];
   const scale = scaleFor(unit, Math.max(...all.map((point) => point.y)));

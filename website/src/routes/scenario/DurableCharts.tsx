@@ -16,6 +16,10 @@ const FIRST: Figure[] = [
   {metric: 'open_ms', unit: 'ms', title: 'Opening', note: 'Less is better. Until the store can be read.'},
   {metric: 'flush_ms', unit: 'ms', title: 'Flush', note: 'Less is better. Until a full write buffer is a table.'},
   {metric: 'compact_ms', unit: 'ms', title: 'Compaction', note: 'Less is better. Until everything is in one level.'},
+  {metric: 'delete_range_ms', unit: 'ms', title: 'Deletion of a range', note: 'Less is better. The time of the call.'},
+  {metric: 'write_wait_ms', unit: 'ms', title: 'Longest wait of a writer beside the deletion', note: 'Less is better. One thread overwrites other keys meanwhile.'},
+  {metric: 'space_amplification_peak_ratio', unit: 'ratio', title: 'Largest size of the files over the data', note: 'Less is better. While records are overwritten, and until compaction is done.'},
+  {metric: 'slowest_window_ratio', unit: 'ratio', title: 'Slowest ten-second window over the median one', note: 'More is better; 1 is even.'},
   {metric: 'settled_ops_per_second', unit: '1/s', title: 'Load, counted until settled', note: 'Records per second when the time counts until compaction is done.'},
 ];
 
