@@ -71,15 +71,14 @@ impl Database {
         Ok(self.durable("snapshot")?.snapshot())
     }
 
-    /// Removes the keys in `range` and returns how many there were. Other writes wait until it is through; reads go on.
+    /// Removes the keys in `range`, at one moment and whatever there is in it: it is one small write, as durable as any other, and atomic. Snapshots that were taken before keep the keys.
+    /// An empty range removes nothing.
     ///
-    /// It deletes key by key: it walks through the range, values included, and writes a deletion for each key that is there, in batches of about 1 MiB. Each batch is atomic and all of
-    /// them together are not: a reader, a snapshot, a power cut or an error may find the first keys gone and the last still there, and a call that was cut off can be made again. The
-    /// deletions take room of their own until merges have reached what they delete; [`compact`](Self::compact) brings that forward. To remove everything at one moment there is
-    /// [`clear`](Self::clear), which costs next to nothing.
+    /// What it removes is not read, so nobody knows how many keys that were. The room on the disk comes back when what is in memory has become tables, or with the merges that follow;
+    /// [`compact`](Self::compact) brings that forward. To remove everything, files included, there is [`clear`](Self::clear).
     ///
     /// # Errors
-    /// [`Io`](Error::Io) and [`Corrupt`](Error::Corrupt); [`Unsupported`](Error::Unsupported) in memory mode.
+    /// [`KeyTooLong`](Error::KeyTooLong) and [`Io`](Error::Io); [`Unsupported`](Error::Unsupported) in memory mode.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -88,11 +87,12 @@ impl Database {
     /// for key in ["a", "b", "c"] {
     ///     db.set(key.as_bytes(), b"1")?;
     /// }
-    /// assert_eq!(db.delete_range(&b"a"[..]..&b"c"[..])?, 2);
+    /// db.delete_range(&b"a"[..]..&b"c"[..])?;
+    /// assert_eq!(db.get(b"b")?, None);
     /// assert_eq!(db.get(b"c")?, Some(b"1".to_vec()));
     /// # Ok::<(), plumbkv::Error>(())
     /// ```
-    pub fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
+    pub fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<()> {
         self.durable("delete_range")?.delete_range(range)
     }
 

@@ -1,15 +1,12 @@
 //! What is done to a durable database as a whole?
 
 use super::Durable;
-use super::snapshot::Direction;
+use crate::bytes::check_key;
 use crate::error::Result;
 use crate::lsm::MergeProgress;
 use crate::nonblocking::NonBlocking;
-use std::ops::{ControlFlow, RangeBounds};
+use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::Path;
-
-/// Bytes of keys that are deleted in one batch.
-const PIECE: usize = 1 << 20;
 
 /// How far [`Database::compact_with`](crate::Database::compact_with) has come.
 ///
@@ -37,30 +34,34 @@ pub struct CompactProgress {
     pub left_bytes: u64,
 }
 
+/// A bound may be as long as a key, and a byte longer where it stands directly behind one.
+fn check_bound(bound: &[u8]) -> Result<()> {
+    check_key(bound.strip_suffix(&[0]).unwrap_or(bound))
+}
+
 impl Durable {
-    pub(crate) fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<u64> {
+    /// One write. A call that writes what it has read of a key is wholly before it or wholly after it:
+    /// it has its key's lock from the look to the write, and this call has all locks for the moment
+    /// of its write.
+    pub(crate) fn delete_range<'a>(&self, range: impl RangeBounds<&'a [u8]>) -> Result<()> {
         NonBlocking::refuse()?;
-        let _locks = self.locks.all_alone();
-        let mut found = self.snapshot().range(range, Direction::Forward);
-        let (mut deleted, mut is_over) = (0, false);
-        while !is_over {
-            let mut result = Ok(());
-            self.write_batch(|batch| {
-                while batch.bytes() < PIECE {
-                    match found.next_pair() {
-                        Ok(Some((key, _))) => batch.delete(key),
-                        Ok(None) => return is_over = true,
-                        Err(error) => {
-                            result = Err(error);
-                            return;
-                        }
-                    }
-                    deleted += 1;
-                }
-            })?;
-            result?;
+        let after = |key: &[u8]| [key, &[0]].concat();
+        let start = match range.start_bound() {
+            Bound::Included(key) => key.to_vec(),
+            Bound::Excluded(key) => after(key),
+            Bound::Unbounded => Vec::new(),
+        };
+        let end = match range.end_bound() {
+            Bound::Included(key) => Some(after(key)),
+            Bound::Excluded(key) => Some(key.to_vec()),
+            Bound::Unbounded => None,
+        };
+        if end.as_ref().is_some_and(|end| *end <= start) {
+            return Ok(());
         }
-        Ok(deleted)
+        [Some(&start), end.as_ref()].into_iter().flatten().try_for_each(|key| check_bound(key))?;
+        let _locks = self.locks.all_alone();
+        self.write_batch(|batch| batch.delete_range(&start, end.as_deref()))
     }
 
     pub(crate) fn clear(&self) -> Result<()> {

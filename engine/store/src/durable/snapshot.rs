@@ -286,6 +286,9 @@ impl Range {
 
     fn go(&mut self) -> Result<()> {
         let has_begun = std::mem::replace(&mut self.has_begun, true);
+        if !has_begun {
+            self.walk.set_bound(self.bound());
+        }
         match (self.direction, has_begun) {
             (Direction::Forward, true) => self.walk.next(),
             (Direction::Backward, true) => self.walk.previous(),
@@ -299,6 +302,17 @@ impl Range {
                 Bound::Excluded(key) => self.walk.seek_before(key),
                 Bound::Unbounded => self.walk.last(),
             },
+        }
+    }
+
+    /// The key from which on none is in the range, on the way forward; below which, on the way back.
+    fn bound(&self) -> Option<Vec<u8>> {
+        match (self.direction, &self.from, &self.to) {
+            (Direction::Forward, _, Bound::Included(key))
+            | (Direction::Backward, Bound::Excluded(key), _) => Some(after(key)),
+            (Direction::Forward, _, Bound::Excluded(key))
+            | (Direction::Backward, Bound::Included(key), _) => Some(key.clone()),
+            _ => None,
         }
     }
 

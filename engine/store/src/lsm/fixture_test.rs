@@ -158,6 +158,7 @@ fn edits() -> Vec<Edit> {
         deletions: number % 3,
         first_end_ms: (number > 1).then_some(1_800_000_000_000),
         is_ingested: number == 300,
+        cleaned: 0,
     };
     vec![
         Edit {

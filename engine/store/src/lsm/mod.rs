@@ -16,6 +16,7 @@ mod memtable;
 pub mod parts;
 #[cfg(feature = "parts")]
 mod parts_tree;
+mod range_deletions;
 mod record;
 #[cfg(all(test, shuttle))]
 mod shuttle_test;

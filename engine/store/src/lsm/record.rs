@@ -16,11 +16,15 @@ pub(crate) enum Kind {
     Set = 1,
     /// It has a value until a time: 8 bytes, milliseconds since the Unix epoch, then the value.
     SetUntil = 2,
+    /// All keys from this one on and below an end are gone (`range_deletions.rs`). In logs and memtables; no table has one.
+    DeleteRange = 3,
 }
 
 impl Kind {
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Delete, Self::Set, Self::SetUntil].into_iter().find(|kind| *kind as u8 == byte)
+        [Self::Delete, Self::Set, Self::SetUntil, Self::DeleteRange]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -39,9 +43,9 @@ impl Stamp {
         Self(sequence << 8 | 0xff)
     }
 
-    /// `None` where the kind is unknown.
+    /// `None` where this is no kind of a version in a table.
     pub(crate) fn from_raw(raw: u64) -> Option<Self> {
-        Kind::from_byte(raw as u8).map(|_| Self(raw))
+        Kind::from_byte(raw as u8).filter(|kind| *kind != Kind::DeleteRange).map(|_| Self(raw))
     }
 
     pub(crate) fn raw(self) -> u64 {
@@ -56,6 +60,7 @@ impl Stamp {
         match self.0 as u8 {
             0 => Kind::Delete,
             2 => Kind::SetUntil,
+            3 => Kind::DeleteRange,
             _ => Kind::Set,
         }
     }

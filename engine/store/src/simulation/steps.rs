@@ -364,6 +364,6 @@ fn delete_range_apart(client: &mut Client, here: Here) {
     let keys =
         client.part.state.range(from.clone()..to.clone()).map(|(key, _)| (key.clone(), None)).collect();
     client.change(here, "delete_range apart", keys, Expected::Value(()), |db| {
-        db.delete_range(&from[..]..&to[..]).map(drop)
+        db.delete_range(&from[..]..&to[..])
     });
 }

@@ -155,7 +155,7 @@ fn delete_range(random: &mut Rng, clients: &mut [Client], here: (&World, &Durabl
     };
     let effects =
         clients.iter().map(|client| gone(client.part.state.keys().filter(|key| is_within(key)))).collect();
-    change_all(clients, here, "delete_range", effects, |db| db.delete_range(bounds).map(drop));
+    change_all(clients, here, "delete_range", effects, |db| db.delete_range(bounds));
 }
 
 /// Sets the clock back. What ended in between may be there again, unless a merge has dropped it: all of

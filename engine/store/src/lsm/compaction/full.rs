@@ -64,7 +64,8 @@ impl Sweep {
         let tables = version.levels[self.level].iter().map(|table| &*table.facts);
         let mut ahead =
             tables.filter(|table| self.after.as_ref().is_none_or(|after| table.first_key > *after));
-        let table = ahead.find(|table| !is_lowest || table.has_garbage(self.now_ms))?;
+        let table = ahead
+            .find(|table| !is_lowest || table.has_garbage(self.now_ms) || version.is_to_be_cleaned(table))?;
         self.after = Some(table.last_key.clone());
         let (target, lower) = if is_lowest {
             (LOWEST, Vec::new())

@@ -48,11 +48,24 @@ fn walk(
         if output.until.is_some_and(|until| found > until) {
             break;
         }
+        read += found.len() + value.len();
+        if read >= STEP {
+            go_on(read as u64)?;
+            read = 0;
+        }
+        let deleted = if output.ranges.is_empty() { None } else { output.ranges.piece_of(found) };
+        if let Some(piece) = deleted.filter(|piece| stamp.sequence() < piece.newest()) {
+            // What lies below is hidden as well, until it is dropped there.
+            merge.pass(piece)?;
+            continue;
+        }
         if key.as_deref() != Some(found) {
             let kept = key.get_or_insert_default();
             kept.clear();
             kept.extend_from_slice(found);
             let record = match fate(stamp, value, output.now_ms, below.has_nothing(output.level, found)) {
+                // Newer than a deletion that still counts: without its number it would be hidden.
+                Fate::Keep(_) if deleted.is_some() => Some(Record { key: found, stamp, value }),
                 Fate::Keep(stamp) => Some(Record { key: found, stamp, value }),
                 Fate::Bury(stamp) => Some(Record { key: found, stamp, value: &[] }),
                 Fate::Drop => None,
@@ -60,11 +73,6 @@ fn walk(
             if let Some(record) = record {
                 tables.add(&record)?;
             }
-        }
-        read += found.len() + value.len();
-        if read >= STEP {
-            go_on(read as u64)?;
-            read = 0;
         }
         merge.next()?;
     }

@@ -12,9 +12,11 @@ mod pick;
 mod pick_test;
 mod place;
 mod retain;
+mod tombstones;
 
 pub(crate) use full::{Slice, Sweep, slices};
 pub(crate) use merge::write_tables;
 pub(crate) use output::{Open, Output, table_path};
 pub(crate) use pick::{Choice, Targets, debt_bytes, pick, tidy};
 pub(crate) use place::{Underway, place};
+pub(crate) use tombstones::{hidden, mostly_deleted};

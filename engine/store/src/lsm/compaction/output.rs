@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::lsm::manifest::{TableFacts, Version};
-use crate::lsm::record::{Kind, Record};
+use crate::lsm::range_deletions::Ranges;
+use crate::lsm::record::{Kind, Record, Sequence};
 use crate::lsm::table::{Shape, TableBuilder};
 use crate::lsm::vfs::Vfs;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ pub(crate) struct Output<'a> {
     /// The level they are for, and the tables that there are, for deletions.
     pub(crate) level: usize,
     pub(crate) version: &'a Version,
+    /// Ranges that were deleted, and whose deletion lasts when the tables do.
+    pub(crate) ranges: &'a Ranges,
     /// What most of the keys begin with.
     pub(crate) common: &'a [u8],
     pub(crate) now_ms: u64,
@@ -45,6 +48,7 @@ pub(crate) struct Open {
     builder: TableBuilder,
     deletions: u64,
     first_end_ms: Option<u64>,
+    cleaned: Sequence,
 }
 
 impl Open {
@@ -52,13 +56,13 @@ impl Open {
         let path = table_path(output.directory, number);
         let file = output.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
         let builder = TableBuilder::new(file, number, output.shape);
-        Ok(Self { path, number, builder, deletions: 0, first_end_ms: None })
+        Ok(Self { path, number, builder, deletions: 0, first_end_ms: None, cleaned: output.ranges.newest() })
     }
 
     pub(crate) fn add(&mut self, record: &Record) -> Result<()> {
         match record.stamp.kind() {
             Kind::Set => {}
-            Kind::Delete => self.deletions += 1,
+            Kind::Delete | Kind::DeleteRange => self.deletions += 1,
             Kind::SetUntil => {
                 let end = record.value.first_chunk::<8>().map_or(0, |end| u64::from_le_bytes(*end)).max(1);
                 self.first_end_ms = Some(self.first_end_ms.map_or(end, |first| first.min(end)));
@@ -78,7 +82,7 @@ impl Open {
 
     /// Ends the table and syncs it; its name does not last yet. `None`, where there was no version.
     pub(crate) fn finish(self) -> Result<Option<TableFacts>> {
-        let Self { path, number, builder, deletions, first_end_ms } = self;
+        let Self { path, number, builder, deletions, first_end_ms, cleaned } = self;
         let finished = builder.finish().map_err(|error| Error::io(&path, "write", &error))?;
         Ok(finished.map(|finished| TableFacts {
             number,
@@ -90,6 +94,7 @@ impl Open {
             deletions,
             first_end_ms,
             is_ingested: false,
+            cleaned,
         }))
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn tidy(version: &Version, targets: &Targets) -> Option<Choice> {
 }
 
 /// All of level 0: its tables overlap.
-fn level0_choice(version: &Version, base: usize) -> Choice {
+pub(super) fn level0_choice(version: &Version, base: usize) -> Choice {
     let tables = version.levels[0].iter().map(|table| &*table.facts);
     let first = tables.clone().map(|table| &table.first_key).min();
     let last = tables.clone().map(|table| &table.last_key).max();

@@ -3,6 +3,7 @@
 use super::{Merge, Run, Visible};
 use crate::lsm::manifest::{TableFacts, TableHandle};
 use crate::lsm::memtable::{Memtable, MemtableCursor};
+use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Kind, Record, Sequence, Stamp};
 use crate::lsm::table::{Compression, Shape, Table, TableBuilder};
 use crate::lsm::vfs::{SimDisk, Vfs};
@@ -29,6 +30,7 @@ fn version() -> impl Strategy<Value = Version> {
                 Kind::Delete => Vec::new(),
                 Kind::Set => value,
                 Kind::SetUntil => [&until.to_le_bytes()[..], &value].concat(),
+                Kind::DeleteRange => unreachable!(),
             };
             Version { key, kind, value }
         },
@@ -43,7 +45,13 @@ fn table(disk: &SimDisk, number: u64, versions: &[(Sequence, &Version)]) -> Opti
     for (sequence, Version { key, kind, value }) in versions {
         builder.add(&Record { key, stamp: Stamp::new(*sequence, *kind), value }).unwrap();
     }
-    let facts = TableFacts { last_key: builder.finish().unwrap()?.last_key, ..TableFacts::default() };
+    let finished = builder.finish().unwrap()?;
+    let facts = TableFacts {
+        first_key: finished.first_key,
+        last_key: finished.last_key,
+        last_sequence: finished.last_sequence,
+        ..TableFacts::default()
+    };
     let table = Arc::new(Table::open(&vfs(disk), &path, number, None).unwrap());
     Some(TableHandle { facts: Arc::new(facts), table })
 }
@@ -74,12 +82,25 @@ fn merge(versions: &[(Version, u8)]) -> Merge {
     Merge::new(runs, b"a")
 }
 
+/// From where to where, and when.
+type Deleted = (Vec<u8>, Option<Vec<u8>>, Sequence);
+
+fn range() -> impl Strategy<Value = Deleted> {
+    let key = || prop::collection::vec(prop::sample::select(vec![0_u8, b'a', 255]), 0..4);
+    (key(), prop::option::of(key()), 1_u64..70)
+}
+
 /// What is seen at a sequence number.
-fn model(versions: &[(Version, u8)], at: Sequence) -> BTreeMap<Vec<u8>, Vec<u8>> {
+fn model(versions: &[(Version, u8)], ranges: &[Deleted], at: Sequence) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut model = BTreeMap::new();
-    for (_, (Version { key, kind, value }, _)) in (1..=at).zip(versions) {
+    for (number, (Version { key, kind, value }, _)) in (1..=at).zip(versions) {
+        let is_hidden = ranges.iter().any(|(start, end, sequence)| {
+            let is_within = start <= key && end.as_ref().is_none_or(|end| key < end);
+            is_within && number < *sequence && *sequence <= at
+        });
         let lives = match kind {
-            Kind::Delete => None,
+            _ if is_hidden => None,
+            Kind::Delete | Kind::DeleteRange => None,
             Kind::Set => Some(value.clone()),
             Kind::SetUntil => {
                 let until = u64::from_le_bytes(*value.first_chunk().unwrap());
@@ -106,11 +127,15 @@ proptest! {
     #[test]
     fn a_walk_shows_what_a_reader_sees(
         versions in prop::collection::vec((version(), 0_u8..3), 0..60),
+        ranges in prop_oneof![Just(Vec::new()), prop::collection::vec(range(), 0..4)],
         at in 0_u64..70,
         steps in prop::collection::vec((0_u8..6, prop::collection::vec(prop::sample::select(vec![0_u8, b'a', 255]), 0..4)), 0..40),
     ) {
-        let model = model(&versions, at);
-        let mut walk = Visible::new(merge(&versions), at, NOW_MS);
+        let model = model(&versions, &ranges, at);
+        let deleted = ranges.iter().fold(Ranges::default(), |all, (start, end, sequence)| {
+            all.with(&Ranges::one(start, end.as_deref(), *sequence))
+        });
+        let mut walk = Visible::new(merge(&versions), at, NOW_MS).without(deleted.seen_at(at));
         let mut place: Option<Vec<u8>> = None;
         for (step, key) in steps {
             let expected = match step {

@@ -4,9 +4,11 @@
 //!
 //! Walking in one direction, all runs stand at or beyond the place. To turn round each of them has to be sought again.
 
+use super::gaps::Gap;
 use super::run::Run;
 use crate::error::Result;
-use crate::lsm::record::{Record, Stamp, is_before, prefix};
+use crate::lsm::range_deletions::Piece;
+use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp, is_before, prefix};
 use std::cmp::Ordering;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +75,38 @@ impl Merge {
             return self.seek_before(&key, stamp);
         }
         self.go(Run::previous)
+    }
+
+    /// Goes on from a version that a deleted range hides: past all of the range, where its run has nothing newer there. The walk goes forward.
+    pub(crate) fn pass(&mut self, piece: &Piece) -> Result<()> {
+        if self.direction == Direction::Backward {
+            return self.next();
+        }
+        self.go(|run| run.pass(piece))
+    }
+
+    /// The same on the way back.
+    pub(crate) fn pass_back(&mut self, piece: &Piece) -> Result<()> {
+        if self.direction == Direction::Forward {
+            return self.previous();
+        }
+        self.go(|run| run.pass_back(piece))
+    }
+
+    /// Goes past a gap, forward.
+    pub(crate) fn skip(&mut self, gap: &Gap) -> Result<()> {
+        match &gap.to {
+            Some(to) => self.seek(to, Stamp::newest_at(MAX_SEQUENCE)),
+            None => {
+                self.live = 0;
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes past a gap on the way back.
+    pub(crate) fn skip_back(&mut self, gap: &Gap) -> Result<()> {
+        self.seek_before(&gap.from, Stamp::newest_at(MAX_SEQUENCE))
     }
 
     fn place(&self) -> Option<(Vec<u8>, Stamp)> {

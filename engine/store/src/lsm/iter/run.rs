@@ -4,8 +4,11 @@ use super::stamped::StampedCursor;
 use crate::error::Result;
 use crate::lsm::manifest::TableHandle;
 use crate::lsm::memtable::MemtableCursor;
-use crate::lsm::record::{Record, Stamp};
+use crate::lsm::range_deletions::Piece;
+use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp};
 use std::sync::Arc;
+
+const NEWEST: Stamp = Stamp::newest_at(MAX_SEQUENCE);
 
 /// Tables of a level whose keys do not overlap, in order.
 pub(crate) type LevelTables = Arc<[TableHandle]>;
@@ -112,6 +115,34 @@ impl Run {
     }
 }
 
+impl Run {
+    /// Goes on from a version that a deleted range hides, past all that is in the range where nothing newer than the deletion is there.
+    pub(crate) fn pass(&mut self, piece: &Piece) -> Result<()> {
+        match self {
+            Self::Table(cursor) if cursor.last_sequence() < piece.newest() => match &piece.end {
+                Some(end) => cursor.seek(end, NEWEST),
+                None => {
+                    cursor.end();
+                    Ok(())
+                }
+            },
+            Self::Level(cursor) => cursor.pass(piece),
+            Self::Memtable(_) | Self::Table(_) => self.next(),
+        }
+    }
+
+    /// The same on the way back.
+    pub(crate) fn pass_back(&mut self, piece: &Piece) -> Result<()> {
+        match self {
+            Self::Table(cursor) if cursor.last_sequence() < piece.newest() => {
+                cursor.seek_before(&piece.start, NEWEST)
+            }
+            Self::Level(cursor) => cursor.pass_back(piece),
+            Self::Memtable(_) | Self::Table(_) => self.previous(),
+        }
+    }
+}
+
 /// A place among tables that follow each other.
 pub(crate) struct LevelCursor {
     tables: LevelTables,
@@ -140,6 +171,50 @@ impl LevelCursor {
             self.number = number;
         }
         self.table.as_mut().map_or(Ok(()), go)
+    }
+
+    fn is_older(&self, number: usize, piece: &Piece) -> bool {
+        self.tables.get(number).is_some_and(|table| table.facts.last_sequence < piece.newest())
+    }
+
+    /// Tables that lie within the range and hold nothing newer are not opened.
+    fn pass(&mut self, piece: &Piece) -> Result<()> {
+        let mut number = self.number;
+        let is_within = |number: usize| {
+            self.tables
+                .get(number)
+                .is_some_and(|table| piece.end.as_ref().is_none_or(|end| table.facts.last_key[..] < end[..]))
+        };
+        while self.is_older(number, piece) && is_within(number) {
+            number += 1;
+        }
+        match &piece.end {
+            Some(end) if self.is_older(number, piece) => {
+                self.within(Some(number), |table| table.seek(end, NEWEST))?;
+            }
+            _ if number > self.number => self.within(Some(number), StampedCursor::first)?,
+            _ => self.within(Some(number), StampedCursor::next)?,
+        }
+        self.go_on()
+    }
+
+    fn pass_back(&mut self, piece: &Piece) -> Result<()> {
+        let here = self.number;
+        let mut number = Some(here);
+        let is_within = |number: usize| {
+            self.tables.get(number).is_some_and(|table| table.facts.first_key[..] >= piece.start[..])
+        };
+        while let Some(at) = number.filter(|number| self.is_older(*number, piece) && is_within(*number)) {
+            number = at.checked_sub(1);
+        }
+        if number.is_some_and(|number| self.is_older(number, piece)) {
+            self.within(number, |table| table.seek_before(&piece.start, NEWEST))?;
+        } else if number == Some(here) {
+            self.within(number, StampedCursor::previous)?;
+        } else {
+            self.within(number, StampedCursor::last)?;
+        }
+        self.go_back()
     }
 
     #[inline]

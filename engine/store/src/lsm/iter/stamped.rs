@@ -13,13 +13,25 @@ const NEWEST: Stamp = Stamp::newest_at(MAX_SEQUENCE);
 pub(crate) struct StampedCursor {
     cursor: TableCursor,
     ingested_at: Option<Sequence>,
+    last_sequence: Sequence,
 }
 
 impl StampedCursor {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(handle: &TableHandle) -> Self {
         let ingested_at = handle.facts.is_ingested.then_some(handle.facts.last_sequence);
-        Self { cursor: TableCursor::new(Arc::clone(&handle.table)), ingested_at }
+        let last_sequence = handle.facts.last_sequence;
+        Self { cursor: TableCursor::new(Arc::clone(&handle.table)), ingested_at, last_sequence }
+    }
+
+    /// No version in the table is newer.
+    pub(crate) fn last_sequence(&self) -> Sequence {
+        self.last_sequence
+    }
+
+    /// Goes past the end.
+    pub(crate) fn end(&mut self) {
+        self.cursor.end();
     }
 
     /// The version at the place.

@@ -8,12 +8,16 @@
 //! 5  sequence number                                                                 that of the newest write that is in a table
 //! 6  sequence number                                                                 that of the newest write when the store was closed
 //! 7  deletions, first end, ingested                                                  what the table that was named last holds, where one of them is not 0
+//! 8  count, then each: start, 0 or 1, the end where it is 1, sequence number              these ranges are deleted, and no others
+//! 9  sequence number                                                                 up to it deletions of ranges were carried out in the table that was named last, where it is not 0
 //! ```
 //!
 //! Numbers are varints, keys have their length before them.
 
 use crate::lsm::coding::{put_varint, take, take_varint};
-use crate::lsm::record::Sequence;
+use crate::lsm::range_deletions::{Piece, Ranges};
+use crate::lsm::record::{Sequence, Stamp};
+use std::sync::Arc;
 
 /// What the manifest says of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,12 +34,25 @@ pub(crate) struct TableFacts {
     pub(crate) first_end_ms: Option<u64>,
     /// Its versions count as written at `last_sequence`, whatever number they have in the file: when that was written, nobody knew which it would be.
     pub(crate) is_ingested: bool,
+    /// No version in it is hidden by a deletion of a range up to this one.
+    pub(crate) cleaned: Sequence,
 }
 
 impl TableFacts {
     /// Whether it overlaps a range of keys, both ends of which are part of it.
     pub(crate) fn meets(&self, first: &[u8], last: &[u8]) -> bool {
         &self.first_key[..] <= last && first <= &self.last_key[..]
+    }
+
+    /// Whether a deletion of a range is still to be carried out in it.
+    pub(crate) fn needs(&self, piece: &Piece) -> bool {
+        self.cleaned < piece.newest() && piece.meets(&self.first_key, &self.last_key)
+    }
+
+    /// The number by which a version in it counts.
+    #[inline]
+    pub(crate) fn sequence_of(&self, stamp: Stamp) -> Sequence {
+        if self.is_ingested { self.last_sequence } else { stamp.sequence() }
     }
 
     /// Whether a merge with nothing below would leave anything out.
@@ -59,6 +76,8 @@ pub(crate) struct Edit {
     pub(crate) last_sequence: Option<Sequence>,
     /// The store was closed when this was its newest write.
     pub(crate) closed: Option<Sequence>,
+    /// The ranges that are deleted from then on, where they are others than before.
+    pub(crate) ranges: Option<Arc<Ranges>>,
 }
 
 const ADDED: u64 = 1;
@@ -68,6 +87,8 @@ const NEXT_FILE: u64 = 4;
 const LAST_SEQUENCE: u64 = 5;
 const CLOSED: u64 = 6;
 const CONTENTS: u64 = 7;
+const RANGES: u64 = 8;
+const CLEANED: u64 = 9;
 
 impl Edit {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
@@ -83,9 +104,16 @@ impl Edit {
                 put_varint(out, CONTENTS);
                 table.contents().iter().for_each(|number| put_varint(out, *number));
             }
+            if table.cleaned > 0 {
+                put_varint(out, CLEANED);
+                put_varint(out, table.cleaned);
+            }
         }
         for (level, number) in &self.removed {
             [REMOVED, *level as u64, *number].iter().for_each(|number| put_varint(out, *number));
+        }
+        if let Some(ranges) = &self.ranges {
+            put_ranges(ranges, out);
         }
         let numbers = [
             (FIRST_LOG, self.first_log),
@@ -150,6 +178,15 @@ impl Edit {
                 let level = number()? as usize;
                 self.removed.push((level, number()?));
             }
+            RANGES => self.ranges = Some(Arc::new(take_ranges(rest)?)),
+            CLEANED => {
+                let cleaned = number()?;
+                let (_, table) = self
+                    .added
+                    .last_mut()
+                    .ok_or("an edit of the manifest speaks of a table before naming it")?;
+                table.cleaned = cleaned;
+            }
             FIRST_LOG => self.first_log = Some(number()?),
             NEXT_FILE => self.next_file = Some(number()?),
             CLOSED => self.closed = Some(number()?),
@@ -158,6 +195,45 @@ impl Edit {
         }
         Ok(())
     }
+}
+
+fn put_ranges(ranges: &Ranges, out: &mut Vec<u8>) {
+    put_varint(out, RANGES);
+    put_varint(out, ranges.len() as u64);
+    let key = |out: &mut Vec<u8>, key: &[u8]| {
+        put_varint(out, key.len() as u64);
+        out.extend_from_slice(key);
+    };
+    for piece in ranges.pieces() {
+        key(out, &piece.start);
+        put_varint(out, u64::from(piece.end.is_some()));
+        piece.end.iter().for_each(|end| key(out, end));
+        put_varint(out, piece.newest());
+    }
+}
+
+fn take_ranges(rest: &mut &[u8]) -> Result<Ranges, &'static str> {
+    const CUT: &str = "an edit of the manifest ends within a range";
+    let mut ranges = Ranges::default();
+    let mut last: Option<Arc<[u8]>> = Some(Arc::from(&[][..]));
+    let key = |rest: &mut &[u8]| {
+        let len = take_varint(rest).ok_or(CUT)?;
+        take(rest, len).map(Arc::<[u8]>::from).ok_or(CUT)
+    };
+    for _ in 0..take_varint(rest).ok_or(CUT)? {
+        let start = key(rest)?;
+        let end = match take_varint(rest).ok_or(CUT)? {
+            0 => None,
+            1 => Some(key(rest)?),
+            _ => return Err("an edit of the manifest has a yes or no that is neither"),
+        };
+        if last.as_ref().is_none_or(|last| start < *last) || end.as_ref().is_some_and(|end| *end <= start) {
+            return Err("an edit of the manifest has ranges out of order");
+        }
+        last.clone_from(&end);
+        ranges.push(start, end, vec![take_varint(rest).ok_or(CUT)?]);
+    }
+    Ok(ranges)
 }
 
 #[cfg(test)]
@@ -179,6 +255,7 @@ mod tests {
                 deletions: contents.0,
                 first_end_ms: contents.1,
                 is_ingested: contents.2,
+                cleaned: contents.0 / 2,
             },
         )
     }
@@ -189,10 +266,17 @@ mod tests {
             added in prop::collection::vec((0_usize..7, facts()), 0..4),
             removed in prop::collection::vec((0_usize..7, any::<u64>()), 0..4),
             numbers in any::<[Option<u64>; 4]>(),
+            ranges in prop::option::of(prop::collection::vec((prop::collection::vec(0_u8..3, 0..3), prop::option::of(prop::collection::vec(0_u8..3, 0..3))), 0..5)),
             noise in prop::collection::vec(any::<u8>(), 0..60),
         ) {
+            let ranges = ranges.map(|ranges| {
+                let all = (1..).zip(&ranges).fold(Ranges::default(), |all, (sequence, (start, end))| {
+                    all.with(&Ranges::one(start, end.as_deref(), sequence))
+                });
+                Arc::new(all.seen_at(u64::MAX))
+            });
             let [first_log, next_file, last_sequence, closed] = numbers;
-            let edit = Edit { added, removed, first_log, next_file, last_sequence, closed };
+            let edit = Edit { added, removed, first_log, next_file, last_sequence, closed, ranges };
             let mut bytes = Vec::new();
             edit.put(&mut bytes);
             prop_assert_eq!(Edit::parse(&bytes), Ok(edit));

@@ -3,6 +3,7 @@
 
 use super::edit::{Edit, TableFacts};
 use crate::lsm::iter::LevelTables;
+use crate::lsm::range_deletions::{Piece, Ranges};
 use crate::lsm::record::prefix;
 use crate::lsm::table::{Index, Table};
 use std::collections::BTreeSet;
@@ -23,6 +24,8 @@ pub(crate) struct TableHandle {
 pub(crate) struct Version {
     /// Level 0 from the newest to the oldest, the others by key.
     pub(crate) levels: [Vec<TableHandle>; LEVELS],
+    /// Ranges that were deleted and in which older versions may be, of each piece the newest deletion.
+    pub(crate) ranges: Arc<Ranges>,
     /// What all keys begin with.
     common: Vec<u8>,
     /// Of each table of a sorted level eight bytes of its last key, after those: a search looks at no table until it has found its own.
@@ -76,7 +79,35 @@ impl Version {
             }
         }
         version.note_ends();
+        if let Some(ranges) = &edit.ranges {
+            version.ranges = Arc::clone(ranges);
+        }
+        if !version.ranges.is_empty() {
+            let mut ranges = Ranges::clone(&version.ranges);
+            ranges.retain(|piece| version.may_have_older(piece));
+            version.ranges = Arc::new(ranges);
+        }
         Ok(Ok(version))
+    }
+
+    /// Whether a table may hold a version that the newest deletion of a piece hides.
+    fn may_have_older(&self, piece: &Piece) -> bool {
+        let may = |table: &TableHandle| table.facts.needs(piece);
+        self.levels[0].iter().any(may)
+            || self.levels[1..].iter().any(|tables| {
+                let first = tables.partition_point(|table| table.facts.last_key[..] < piece.start[..]);
+                let within = tables[first..].iter();
+                within
+                    .take_while(|table| {
+                        piece.end.as_ref().is_none_or(|end| table.facts.first_key[..] < end[..])
+                    })
+                    .any(may)
+            })
+    }
+
+    /// Whether a deletion of a range is still to be carried out in a table.
+    pub(crate) fn is_to_be_cleaned(&self, table: &TableFacts) -> bool {
+        table.cleaned < self.ranges.newest() && self.ranges.pieces().any(|piece| table.needs(piece))
     }
 
     fn note_ends(&mut self) {

@@ -11,19 +11,31 @@ mod node;
 mod page;
 mod tree;
 
-use crate::lsm::record::{Record, Sequence, Stamp};
+use crate::lsm::range_deletions::{Ranges, take_end};
+use crate::lsm::record::{Kind, Record, Sequence, Stamp};
+use arc_swap::ArcSwap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tree::{Place, Tree};
 
 pub(crate) use common::Common;
 pub(crate) use tree::Inserter;
 
+/// Pieces of deleted ranges from which on a memtable takes no more: each further one copies them.
+const MOST_RANGES: usize = 1_000;
+
+/// Deletions that are worth a table.
+const MANY: u64 = 1_000;
+
 /// A sorted table of versions that only grows.
 pub(crate) struct Memtable {
     tree: Tree,
     versions: AtomicU64,
+    deletions: AtomicU64,
+    /// Ranges that were deleted. Each deletion makes another list, before its number is published.
+    ranges: ArcSwap<Ranges>,
+    has_ranges: AtomicBool,
 }
 
 impl Memtable {
@@ -32,7 +44,8 @@ impl Memtable {
     /// `common` is what most keys are expected to begin with. Any key may be inserted; the better the guess, the fewer keys a search has to look at.
     pub(crate) fn new(capacity: usize, common: impl Into<Common>) -> Option<(Self, Inserter)> {
         let (tree, inserter) = Tree::new(capacity, common.into())?;
-        Some((Self { tree, versions: AtomicU64::new(0) }, inserter))
+        let (versions, deletions, ranges) = (AtomicU64::new(0), AtomicU64::new(0), ArcSwap::default());
+        Some((Self { tree, versions, deletions, ranges, has_ranges: AtomicBool::new(false) }, inserter))
     }
 
     /// Bytes a version takes at most.
@@ -42,14 +55,24 @@ impl Memtable {
 
     /// Whether a version of these lengths is sure to fit.
     pub(crate) fn fits(&self, key: usize, value: usize) -> bool {
-        self.tree.fits(key, value)
+        self.tree.fits(key, value) && (!self.has_ranges() || self.ranges.load().len() < MOST_RANGES)
     }
 
     /// Adds a version; false where it does not fit. No two versions have one stamp.
     pub(crate) fn insert(&self, inserter: &mut Inserter, record: &Record) -> bool {
-        let fits = self.tree.insert(inserter, record);
+        let fits = match record.stamp.kind() {
+            Kind::DeleteRange => {
+                let one = Ranges::one(record.key, take_end(record.value), record.stamp.sequence());
+                self.ranges.store(Arc::new(self.ranges.load().with(&one)));
+                self.has_ranges.store(true, Ordering::Release);
+                true
+            }
+            _ => self.tree.insert(inserter, record),
+        };
         if fits {
             self.versions.fetch_add(1, Ordering::Relaxed);
+            let is_deletion = record.stamp.kind() == Kind::Delete;
+            self.deletions.fetch_add(u64::from(is_deletion), Ordering::Relaxed);
         }
         fits
     }
@@ -62,6 +85,23 @@ impl Memtable {
         (record.key == key).then_some(record)
     }
 
+    /// Whether a range was deleted. Whoever has loaded a number that is published sees all deletions up to it.
+    #[inline]
+    pub(crate) fn has_ranges(&self) -> bool {
+        self.has_ranges.load(Ordering::Acquire)
+    }
+
+    /// The newest deletion of a range that covers a key and that a reader at this number sees; 0, where there is none.
+    #[inline]
+    pub(crate) fn deleted_at(&self, key: &[u8], at: Sequence) -> Sequence {
+        if self.has_ranges() { self.ranges.load().newest_at(key, at) } else { 0 }
+    }
+
+    /// The ranges that were deleted.
+    pub(crate) fn ranges(&self) -> Arc<Ranges> {
+        self.ranges.load_full()
+    }
+
     /// What its keys begin with, for a memtable of keys like these.
     pub(crate) fn common(&self) -> Common {
         self.tree.common()
@@ -70,6 +110,12 @@ impl Memtable {
     /// Versions.
     pub(crate) fn versions(&self) -> u64 {
         self.versions.load(Ordering::Relaxed)
+    }
+
+    /// Whether it says above all what is gone: to flush it makes room where the tables are.
+    pub(crate) fn is_mostly_deleted(&self) -> bool {
+        let deletions = self.deletions.load(Ordering::Relaxed);
+        self.has_ranges() || (deletions >= MANY && deletions >= self.versions() / 3)
     }
 
     /// Bytes in use.

@@ -146,6 +146,11 @@ impl TableCursor {
         self.within(Some(last), BlockCursor::last)
     }
 
+    /// Goes past the end.
+    pub(crate) fn end(&mut self) {
+        self.block = None;
+    }
+
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         let Some(block) = &mut self.block else { return Ok(()) };

@@ -3,6 +3,7 @@
 use super::commit::{log_path, new_memtable};
 use super::health::Work;
 use super::view::View;
+use super::work::listed;
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{debt_bytes, table_path};
@@ -150,6 +151,7 @@ impl Tree {
             next_file: Some(highest + 3),
             last_sequence: Some(last_sequence),
             closed: None,
+            ranges: listed(&view.version.ranges),
         };
         let log = log_path(directory, highest + 2);
         vfs.create(&log).map_err(|error| Error::io(&log, "create", &error))?;

@@ -11,7 +11,7 @@ use super::view::{Frozen, View};
 use super::{Inner, State};
 use crate::error::{Error, Result};
 use crate::lsm::memtable::{Common, Inserter, Memtable};
-use crate::lsm::record::{Record, Sequence, Stamp};
+use crate::lsm::record::{Kind, Record, Sequence, Stamp};
 use crate::lsm::sync::{Instant, MutexGuard, point};
 use crate::lsm::wal::{LogWriter, writes};
 use crate::nonblocking::NonBlocking;
@@ -246,6 +246,9 @@ impl Inner {
                     commit.log.len(),
                     "a batch is longer than it said",
                 ));
+            }
+            if matches!(write.kind, Kind::Set | Kind::SetUntil) {
+                self.gaps.cut(write.key);
             }
             commit.next += 1;
         }

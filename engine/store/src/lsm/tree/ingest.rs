@@ -143,9 +143,11 @@ impl Inner {
         let sequence = commit.next;
         let bytes = tables.iter().map(|table| table.bytes).sum();
         let version = Arc::clone(&state.view.version);
+        // It is newer than all of them.
+        let cleaned = version.ranges.newest();
         let added = tables.iter().map(|table| {
             let level = place(&version, state.underway.as_ref(), table);
-            (level, TableFacts { last_sequence: sequence, is_ingested: true, ..table.clone() })
+            (level, TableFacts { last_sequence: sequence, is_ingested: true, cleaned, ..table.clone() })
         });
         let edit = Edit {
             added: added.collect(),
@@ -154,6 +156,7 @@ impl Inner {
             ..Edit::default()
         };
         let version = self.edited(&state, &edit)?;
+        self.gaps.clear();
         // From here on the manifest may name them, whatever the system says.
         tables.clear();
         let done = self.apply(&mut state, version, &edit, |_| {

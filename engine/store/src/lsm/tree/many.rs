@@ -14,13 +14,22 @@ struct Wanted<'k> {
     key: &'k [u8],
     hash: u64,
     place: usize,
+    /// The newest deletion of a range that covers it.
+    deleted: Sequence,
 }
 
 impl TreeSnapshot {
     /// Hands the place and the value of each key that is there to `f`, in no particular order.
     pub(crate) fn get_many(&self, keys: &[&[u8]], f: impl FnMut(usize, Live)) -> Result<()> {
         let wanted = keys.iter().enumerate();
-        let mut wanted: Vec<_> = wanted.map(|(place, key)| Wanted { key, hash: hash(key), place }).collect();
+        let mut wanted: Vec<_> = wanted
+            .map(|(place, key)| Wanted {
+                key,
+                hash: hash(key),
+                place,
+                deleted: self.view.deleted_at(key, self.at),
+            })
+            .collect();
         wanted.sort_unstable_by_key(|wanted| wanted.key);
         Search { at: self.at, now_ms: self.now_ms, wanted, f }.run(&self.view)
     }
@@ -41,7 +50,9 @@ impl<F: FnMut(usize, Live)> Search<'_, F> {
             let Self { at, now_ms, wanted, f } = &mut self;
             wanted.retain(|wanted| match memtable.get(wanted.key, *at) {
                 Some(record) => {
-                    decide(f, *now_ms, wanted.place, record.stamp, record.value);
+                    if record.stamp.sequence() >= wanted.deleted {
+                        decide(f, *now_ms, wanted.place, record.stamp, record.value);
+                    }
                     false
                 }
                 None => true,
@@ -77,7 +88,10 @@ impl<F: FnMut(usize, Live)> Search<'_, F> {
         let Self { at, now_ms, wanted, f } = self;
         table.table.get_many(&within, Stamp::newest_at(*at), |place, stamp, value| {
             is_decided[place] = true;
-            decide(f, *now_ms, wanted[first + place].place, stamp, value);
+            let wanted = &wanted[first + place];
+            if table.facts.sequence_of(stamp) >= wanted.deleted {
+                decide(f, *now_ms, wanted.place, stamp, value);
+            }
         })?;
         let mut place = 0;
         wanted.retain(|_| {

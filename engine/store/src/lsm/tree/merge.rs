@@ -3,7 +3,9 @@
 
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
-use crate::lsm::compaction::{Choice, Output, Slice, Sweep, Underway, pick, slices, tidy, write_tables};
+use crate::lsm::compaction::{
+    Choice, Output, Slice, Sweep, Underway, hidden, mostly_deleted, pick, slices, tidy, write_tables,
+};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, LEVELS, TableFacts, TableHandle, Version};
 use std::cell::Cell;
@@ -52,7 +54,7 @@ impl Tree {
         let mut is_tidy = false;
         loop {
             let version = Arc::clone(&self.inner.state.lock().view.version);
-            if pick(&version, &self.inner.options.targets).is_none() {
+            if self.inner.choose(&version).is_none() {
                 // What leaves level 0 may be too much for the level that gets it: then there is more to be merged.
                 if std::mem::replace(&mut is_tidy, true) {
                     return self.inner.look();
@@ -112,8 +114,26 @@ impl Inner {
 
     /// Merges what is most in need of it. False, where nothing is.
     pub(super) fn compact_next(&self) -> Result<bool> {
+        self.compact(|version| self.choose(version), false, |bytes| self.hold_back_merge(bytes))
+    }
+
+    /// What has to be merged next.
+    pub(super) fn choose(&self, version: &Version) -> Option<Choice> {
+        hidden(version).or_else(|| pick(version, &self.options.targets))
+    }
+
+    /// Flushes and merges what was deleted, as far as that is worth it, when there is nothing else to do.
+    /// False, where nothing is left.
+    pub(super) fn tidy_deleted(&self) -> Result<bool> {
+        let mut commit = self.commit.lock();
+        if commit.memtable.is_mostly_deleted() && !commit.is_suspect {
+            self.freeze(&mut commit, 0)?;
+        }
+        drop(commit);
+        while self.flush_oldest()? {}
+        self.remove_spare();
         self.compact(
-            |version| pick(version, &self.options.targets),
+            |version| self.choose(version).or_else(|| mostly_deleted(version, &self.options.targets)),
             false,
             |bytes| self.hold_back_merge(bytes),
         )
@@ -132,8 +152,9 @@ impl Inner {
         let Some(choice) = pick(&version) else { return Ok(false) };
         let chosen = Chosen::of(&version, &choice);
         let removed = chosen.upper.iter().map(|table| (choice.level, table.facts.number));
-        let lowest_garbage =
-            choice.target == LEVELS - 1 && chosen.facts().any(|table| table.has_garbage(self.clock.now_ms()));
+        let has_garbage =
+            |table: &TableFacts| table.has_garbage(self.clock.now_ms()) || version.is_to_be_cleaned(table);
+        let lowest_garbage = choice.target == LEVELS - 1 && chosen.facts().any(has_garbage);
         if choice.is_move() && choice.level != choice.target && !lowest_garbage {
             let facts = chosen.upper.iter().map(|table| TableFacts::clone(&table.facts));
             let added = facts.map(|facts| (choice.target, facts)).collect();
@@ -146,6 +167,7 @@ impl Inner {
         let mut below = Version::default();
         let deeper = choice.target + 1..LEVELS;
         deeper.for_each(|level| below.levels[level].clone_from(&version.levels[level]));
+        below.ranges = Arc::clone(&version.ranges);
         let common = version.common().to_vec();
         drop(version);
         let done = self.merge((&below, &common), &choice, chosen, is_sliced, go_on);
@@ -182,12 +204,17 @@ impl Inner {
                 until: end.as_deref().filter(|_| !is_last),
                 ..whole
             };
-            let mut runs: Vec<_> = if choice.level == 0 {
-                upper.iter().map(Run::table).collect()
-            } else {
-                vec![Run::level(upper.clone().into())]
+            // What a deleted range hides as a whole need not be read.
+            let is_read = |table: &&TableHandle| {
+                let facts = &table.facts;
+                !below.ranges.hide_all(&facts.first_key, &facts.last_key, facts.last_sequence)
             };
-            runs.push(Run::level(Arc::clone(&replaced)));
+            let mut runs: Vec<_> = if choice.level == 0 {
+                upper.iter().filter(is_read).map(Run::table).collect()
+            } else {
+                vec![Run::level(upper.iter().filter(is_read).cloned().collect())]
+            };
+            runs.push(Run::level(replaced.iter().filter(is_read).cloned().collect()));
             let tables = write_tables(&output, runs, || self.state.lock().take_number(), &mut go_on)?;
             self.counters.merged.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
             let added = tables.into_iter().map(|table| (choice.target, table)).collect();

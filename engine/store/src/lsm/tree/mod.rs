@@ -10,6 +10,8 @@ mod commit;
 mod damage_test;
 #[cfg(test)]
 mod fault_test;
+#[cfg(test)]
+mod gap_test;
 mod health;
 #[cfg(not(shuttle))]
 #[cfg(test)]
@@ -31,6 +33,8 @@ mod pace;
 mod pace_test;
 #[cfg(test)]
 mod power_test;
+#[cfg(test)]
+mod range_test;
 mod repair;
 #[cfg(test)]
 mod repair_test;
@@ -47,8 +51,9 @@ mod work;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::Underway;
-use crate::lsm::iter::{Live, Visible};
+use crate::lsm::iter::{Gaps, Live, Visible};
 use crate::lsm::manifest::{Edit, Manifest};
+use crate::lsm::range_deletions::put_end;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::sync::{Condvar, JoinHandle, Mutex, point};
 use crate::lsm::table::{BlockCache, PageCache};
@@ -101,6 +106,8 @@ struct Inner {
     compacting: Mutex<()>,
     counters: Counters,
     pace: Pace,
+    /// Where walks have found nothing but deleted keys.
+    gaps: Arc<Gaps>,
     is_closing: AtomicBool,
     health: Health,
     _lock: Box<dyn Locked>,
@@ -162,6 +169,11 @@ impl Batch {
         self.put(Kind::Delete, key, b"");
     }
 
+    /// All keys from `start` on and below `end`, or without one all that follow.
+    pub(crate) fn delete_range(&mut self, start: &[u8], end: Option<&[u8]>) {
+        self.put(Kind::DeleteRange, start, &put_end(end));
+    }
+
     /// Bytes of it.
     pub(crate) fn bytes(&self) -> usize {
         self.payload.len()
@@ -220,9 +232,13 @@ impl Tree {
 
     /// The store as it is now, for as long as it is held.
     pub(crate) fn snapshot(&self) -> TreeSnapshot {
+        if self.inner.gaps.has_wish() {
+            self.inner.look_for_gap();
+        }
         let view = self.inner.view.load_full();
         point();
         TreeSnapshot {
+            gaps: Arc::clone(&self.inner.gaps),
             view,
             at: self.inner.published.load(Ordering::Acquire),
             now_ms: self.inner.clock.now_ms(),
@@ -278,6 +294,25 @@ impl Tree {
 }
 
 impl Inner {
+    /// Looks again where a walk has passed many deleted keys: if none has come there meanwhile, later walks seek past them. Another time, where somebody commits just now.
+    #[cold]
+    fn look_for_gap(&self) {
+        let Some(commit) = self.commit.try_lock() else { return };
+        let Some(span) = self.gaps.take_wish() else { return };
+        let look = self.gaps.begin(&span);
+        drop(commit);
+        let view = self.view.load_full();
+        point();
+        let at = self.published.load(Ordering::Acquire);
+        let snapshot = TreeSnapshot { view, at, now_ms: 0, gaps: Arc::clone(&self.gaps) };
+        let (from, to) = span;
+        let mut walk = snapshot.walk().quietly();
+        walk.set_bound(to.clone());
+        let done = walk.seek(&from);
+        let is_empty = walk.pair().is_none_or(|(key, _)| to.as_ref().is_some_and(|to| key >= &to[..]));
+        self.gaps.end(look, (done.is_ok() && is_empty).then_some(at));
+    }
+
     fn wake_all(&self) {
         let _state = self.state.lock();
         self.work.notify_all();
@@ -298,6 +333,7 @@ pub(crate) struct TreeSnapshot {
     view: Arc<View>,
     at: Sequence,
     now_ms: u64,
+    gaps: Arc<Gaps>,
 }
 
 impl TreeSnapshot {
@@ -309,5 +345,7 @@ impl TreeSnapshot {
     pub(crate) fn walk(&self) -> Visible {
         debug_assert!(self.at <= MAX_SEQUENCE);
         Visible::new(self.view.merge(), self.at, self.now_ms)
+            .without(self.view.ranges_at(self.at))
+            .passing(&self.gaps)
     }
 }

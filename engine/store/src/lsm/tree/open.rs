@@ -10,6 +10,7 @@ use super::health::{Health, Work};
 use super::options::{SyncMode, TreeOptions};
 use super::pace::Pace;
 use super::view::View;
+use super::work::listed;
 use super::{Inner, State, Tree};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -17,6 +18,7 @@ use crate::lsm::compaction::{Output, table_path, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, Version, manifest_number};
 use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
+use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::sync::{Condvar, Mutex, spawn};
 use crate::lsm::table::{BlockCache, PageCache, Table};
@@ -64,6 +66,7 @@ impl Tree {
             next_file: Some(opening.next_file + 1),
             last_sequence: Some(found.last_sequence),
             closed: None,
+            ranges: listed(&opening.version.ranges),
         };
         let manifest_file = opening.take_number();
         // Before the manifest that names it: a log that a manifest names is there.
@@ -138,7 +141,7 @@ impl Opening<'_> {
                 .map_err(|error| Error::io(self.directory, "sync the directory above", &error))?;
             return Ok(Found { last_sequence: 0, needless: needless(&names, &[]) });
         };
-        let Merged { facts, first_log, next_file, last_sequence, closed } = Merged::of(&recovered)
+        let Merged { facts, first_log, next_file, last_sequence, closed, ranges } = Merged::of(&recovered)
             .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
         self.next_file = self.next_file.max(next_file);
         for ((level, number), facts) in facts {
@@ -147,7 +150,7 @@ impl Opening<'_> {
         }
         self.version = self
             .version
-            .edited(&Edit::default(), |facts| self.open_table(facts.number))?
+            .edited(&Edit { ranges: Some(ranges), ..Edit::default() }, |facts| self.open_table(facts.number))?
             .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
         logs.retain(|number| *number >= first_log);
         logs.sort_unstable();
@@ -248,6 +251,7 @@ impl Opening<'_> {
             syncing: Mutex::new(()),
             flushing: Mutex::new(()),
             compacting: Mutex::new(()),
+            gaps: Arc::default(),
             is_closing: AtomicBool::new(false),
             counters: Counters::default(),
             pace: Pace::default(),
@@ -302,12 +306,19 @@ pub(super) struct Merged {
     next_file: u64,
     pub(super) last_sequence: Sequence,
     closed: Sequence,
+    pub(super) ranges: Arc<Ranges>,
 }
 
 impl Merged {
     pub(super) fn of(recovered: &Recovered) -> std::result::Result<Self, &'static str> {
-        let mut merged =
-            Self { facts: BTreeMap::new(), first_log: 0, next_file: 1, last_sequence: 0, closed: 0 };
+        let mut merged = Self {
+            facts: BTreeMap::new(),
+            first_log: 0,
+            next_file: 1,
+            last_sequence: 0,
+            closed: 0,
+            ranges: Arc::default(),
+        };
         for edit in &recovered.edits {
             for key in &edit.removed {
                 merged.facts.remove(key).ok_or("the manifest removes a table that is not there")?;
@@ -322,6 +333,9 @@ impl Merged {
             merged.next_file = edit.next_file.unwrap_or(merged.next_file);
             merged.last_sequence = edit.last_sequence.unwrap_or(merged.last_sequence);
             merged.closed = edit.closed.unwrap_or(merged.closed);
+            if let Some(ranges) = &edit.ranges {
+                merged.ranges = Arc::clone(ranges);
+            }
         }
         Ok(merged)
     }
@@ -401,7 +415,9 @@ impl Replay {
         let Some((memtable, _)) = self.memtable.take() else { return Ok(()) };
         let (vfs, directory) = (Arc::clone(&opening.vfs), opening.directory);
         let version = opening.version.clone();
+        let ranges = Arc::new(version.ranges.with(&memtable.ranges()).seen_at(self.last));
         let output = Output {
+            ranges: &ranges,
             vfs: &*vfs,
             directory,
             shape: opening.options.shape,
@@ -415,7 +431,8 @@ impl Replay {
         };
         let runs = vec![Run::Memtable(MemtableCursor::new(memtable))];
         let added = write_tables(&output, runs, || opening.take_number(), |_| Ok(()))?;
-        let edit = Edit { added: added.into_iter().map(|table| (0, table)).collect(), ..Edit::default() };
+        let added = added.into_iter().map(|table| (0, table)).collect();
+        let edit = Edit { added, ranges: Some(Arc::clone(&ranges)), ..Edit::default() };
         opening.version = version
             .edited(&edit, |facts| opening.open_table(facts.number))?
             .map_err(|reason| Error::corrupt(directory, 0, reason))?;

@@ -7,6 +7,7 @@
 use super::admin::verify_table;
 use super::commit::log_path;
 use super::open::{Merged, lock};
+use super::work::listed;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::table_path;
 use crate::lsm::manifest::{Edit, Manifest, TableFacts, manifest_number};
@@ -48,7 +49,7 @@ pub(crate) fn repair(
     let current = directory.join("CURRENT");
     let recovered = Manifest::recover(&*vfs, directory)?
         .ok_or_else(|| Error::corrupt(&current, 0, "it is missing, and tables alone are no store"))?;
-    let Merged { facts, first_log, last_sequence, .. } =
+    let Merged { facts, first_log, last_sequence, ranges, .. } =
         Merged::of(&recovered).map_err(|reason| Error::corrupt(&current, 0, reason))?;
     let mut damage = Damage::default();
     let (mut kept, count) = (Vec::new(), facts.len());
@@ -79,6 +80,7 @@ pub(crate) fn repair(
         next_file: Some(number + 1),
         last_sequence: Some(last_sequence),
         closed: None,
+        ranges: listed(&ranges),
     };
     Manifest::create(&*vfs, directory, number, &everything)?;
     damage.take_away(&*vfs, directory)?;

@@ -150,6 +150,15 @@ pub(super) fn change(step: Step, number: usize, model: &mut Model) -> Change {
 
 fn batch(step: Step, number: usize, random: &mut fastrand::Rng, model: &mut Model) -> Batch {
     let mut batch = Batch::default();
+    // By range: of keys that the batch writes then, too, and up to the end of all.
+    if number % 6 == 4 {
+        let first = random.u8(0..20);
+        let (start, end) = ([b'k', first], [b'k', first + random.u8(0..4)]);
+        let end = (number % 90 > 4).then_some(&end[..]);
+        batch.delete_range(&start, end);
+        let is_within = |key: &[u8]| &start[..] <= key && end.is_none_or(|end| key < end);
+        model.retain(|key, _| !is_within(key));
+    }
     let mut set = |key: Vec<u8>, value: Vec<u8>| {
         batch.set(&key, &value);
         model.insert(key, value);

@@ -48,11 +48,18 @@ pub(super) fn open(disk: &SimDisk, options: TreeOptions) -> Result<Tree, Error> 
 pub(super) fn everything(snapshot: &TreeSnapshot) -> Result<Model, Error> {
     let mut walk = snapshot.walk();
     let mut found = Model::new();
+    let mut backward = Vec::new();
+    walk.last()?;
+    while let Some((key, value)) = walk.pair() {
+        backward.push((key.to_vec(), value.to_vec()));
+        walk.previous()?;
+    }
     walk.first()?;
     while let Some((key, value)) = walk.pair() {
         found.insert(key.to_vec(), value.to_vec());
         walk.next()?;
     }
+    assert!(found.iter().eq(backward.iter().rev().map(|(key, value)| (key, value))), "two ways differ");
     Ok(found)
 }
 
@@ -76,6 +83,7 @@ enum Change {
     Set(Vec<u8>),
     SetUntil(Vec<u8>, u64),
     Delete,
+    DeleteRange(Option<Vec<u8>>),
 }
 
 fn key() -> impl Strategy<Value = Vec<u8>> {
@@ -88,6 +96,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => value().prop_map(Change::Set),
         1 => (value(), 900_u64..1_100).prop_map(|(value, until)| Change::SetUntil(value, until)),
         2 => Just(Change::Delete),
+        1 => prop::option::of(key()).prop_map(Change::DeleteRange),
     ];
     prop_oneof![
         20 => prop::collection::vec((key(), change), 1..6).prop_map(Step::Write),
@@ -122,6 +131,13 @@ proptest! {
                                 batch.set_until(&key, &value, until_ms);
                                 if until_ms > NOW_MS { model.insert(key, value) } else { model.remove(&key) };
                             }
+                            Change::DeleteRange(end) => {
+                                batch.delete_range(&key, end.as_deref());
+                                let is_within = |other: &Vec<u8>| {
+                                    key <= *other && end.as_ref().is_none_or(|end| other < end)
+                                };
+                                model.retain(|other, _| !is_within(other));
+                            }
                             Change::Delete => {
                                 batch.delete(&key);
                                 model.remove(&key);
@@ -150,7 +166,10 @@ proptest! {
                     if is_killed { drop(tree) } else { tree.close().unwrap() }
                     tree = open(&disk, options).unwrap();
                 }
-                Step::Look => looks.push((tree.snapshot(), model.clone())),
+                Step::Look => {
+                    looks.push((tree.snapshot(), model.clone()));
+                    prop_assert_eq!(&content(&tree).unwrap(), &model);
+                }
             }
         }
         prop_assert_eq!(&content(&tree).unwrap(), &model);
@@ -158,7 +177,17 @@ proptest! {
             let found = tree.get(key, |live| live.value.to_vec()).unwrap();
             prop_assert_eq!(found.as_ref(), model.get(key));
         }
+        looks.push((tree.snapshot(), model.clone()));
+        tree.verify(|_| ()).unwrap();
         for (look, then) in looks {
+            let keys: Vec<_> = model.keys().chain(then.keys()).chain(&probes).map(|key| &key[..]).collect();
+            let mut together = vec![None; keys.len()];
+            look.get_many(&keys, |place, live| together[place] = Some(live.value.to_vec())).unwrap();
+            for (key, found) in keys.iter().zip(together) {
+                let alone = look.get(key, |live| live.value.to_vec()).unwrap();
+                prop_assert_eq!(alone.as_ref(), then.get(*key));
+                prop_assert_eq!(found.as_ref(), then.get(*key));
+            }
             prop_assert_eq!(everything(&look).unwrap(), then);
         }
     }

@@ -1,9 +1,11 @@
 //! What does a reader read? The tables and memtables of one moment. Whoever has a view keeps its files.
 
 use crate::error::Result;
+use crate::lsm::compaction::{Targets, mostly_deleted};
 use crate::lsm::iter::{Live, Merge, Run, live};
 use crate::lsm::manifest::{LEVELS, Version};
 use crate::lsm::memtable::{Memtable, MemtableCursor};
+use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Sequence, Stamp};
 use crate::lsm::table::hash;
 use std::sync::Arc;
@@ -40,14 +42,14 @@ impl View {
         f: impl FnOnce(Live) -> R,
     ) -> Result<Option<R>> {
         let mut f = Some(f);
-        let mut decide = |stamp: Stamp, value: &[u8]| {
-            live(stamp, value, &now_ms).and_then(|live| f.take().map(|f| f(live)))
+        let deleted = self.deleted_at(key, at);
+        let mut decide = |sequence: Sequence, stamp: Stamp, value: &[u8]| {
+            let found = if sequence < deleted { None } else { live(stamp, value, &now_ms) };
+            found.and_then(|live| f.take().map(|f| f(live)))
         };
-        let memtables =
-            [&self.memtable].into_iter().chain(self.frozen.iter().rev().map(|frozen| &frozen.memtable));
-        for memtable in memtables {
+        for memtable in self.memtables() {
             if let Some(record) = memtable.get(key, at) {
-                return Ok(decide(record.stamp, record.value));
+                return Ok(decide(record.stamp.sequence(), record.stamp, record.value));
             }
         }
         let (hash, newest) = (hash(key), Stamp::newest_at(at));
@@ -62,8 +64,9 @@ impl View {
                 count += 1;
             }
             for table in together[..count].iter().flatten() {
+                let decide = |stamp, value: &[u8]| decide(table.facts.sequence_of(stamp), stamp, value);
                 if table.table.may_hold(hash)
-                    && let Some(found) = table.table.find(key, newest, &mut decide)?
+                    && let Some(found) = table.table.find(key, newest, decide)?
                 {
                     return Ok(found);
                 }
@@ -72,6 +75,35 @@ impl View {
                 return Ok(None);
             }
         }
+    }
+
+    /// The memtables, the newest first.
+    pub(super) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        [&self.memtable].into_iter().chain(self.frozen.iter().rev().map(|frozen| &frozen.memtable))
+    }
+
+    /// The newest deletion of a range that covers a key and that a reader at this number sees; 0, where there is none. What is older is gone.
+    #[inline]
+    pub(crate) fn deleted_at(&self, key: &[u8], at: Sequence) -> Sequence {
+        let in_memtables = self.memtables().map(|memtable| memtable.deleted_at(key, at)).max().unwrap_or(0);
+        if self.version.ranges.is_empty() {
+            return in_memtables;
+        }
+        in_memtables.max(self.version.ranges.newest_at(key, at))
+    }
+
+    /// Whether there is something in it that is mostly deletions.
+    pub(super) fn has_deleted(&self, targets: &Targets) -> bool {
+        self.memtable.is_mostly_deleted() || mostly_deleted(&self.version, targets).is_some()
+    }
+
+    /// All deleted ranges that a reader at this number sees.
+    pub(crate) fn ranges_at(&self, at: Sequence) -> Ranges {
+        let mut ranges = Ranges::clone(&self.version.ranges);
+        for memtable in self.memtables().filter(|memtable| memtable.has_ranges()) {
+            ranges = ranges.with(&memtable.ranges());
+        }
+        ranges.seen_at(at)
     }
 
     /// All of it in order.

@@ -7,10 +7,11 @@ use super::commit::{log_path, spare_path};
 use super::health::Work;
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::lsm::compaction::{Output, pick, table_path, write_tables};
+use crate::lsm::compaction::{Output, table_path, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, Manifest, TableFacts, Version};
 use crate::lsm::memtable::MemtableCursor;
+use crate::lsm::range_deletions::Ranges;
 use crate::lsm::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,6 +21,14 @@ use super::State;
 
 /// Time from one attempt to find room to the next.
 const RETRY: Duration = Duration::from_millis(250);
+
+/// So long nothing is written or merged before work is looked for that could wait.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Ranges as a manifest that begins anew says them: builds that know of none read it where there are none.
+pub(super) fn listed(ranges: &Arc<Ranges>) -> Option<Arc<Ranges>> {
+    (!ranges.is_empty()).then(|| Arc::clone(ranges))
+}
 
 impl Inner {
     /// Flushes memtables until the tree is closed.
@@ -47,17 +56,22 @@ impl Inner {
 
     /// Merges tables until the tree is closed.
     pub(super) fn compact_always(&self) {
+        let mut written = 0;
         loop {
             let mut state = self.state.lock();
-            while !state.is_closing && pick(&state.view.version, &self.options.targets).is_none() {
+            let mut is_idle = false;
+            while !state.is_closing && !is_idle && self.choose(&state.view.version).is_none() {
                 self.health.recover(Work::Merges);
-                self.work.wait(&mut state);
+                let is_over = self.work.wait_for(&mut state, IDLE).timed_out();
+                let before = std::mem::replace(&mut written, self.published.load(Ordering::Acquire));
+                is_idle = is_over && before == written && state.view.has_deleted(&self.options.targets);
             }
             if state.is_closing {
                 return;
             }
             drop(state);
-            match self.compact_next() {
+            let done = if is_idle { self.tidy_deleted() } else { self.compact_next() };
+            match done {
                 Ok(_) => self.health.recover(Work::Merges),
                 Err(_) if self.is_closing.load(Ordering::Relaxed) => return,
                 Err(error) if self.waits_for_room(Work::Merges, &error) => {}
@@ -115,7 +129,9 @@ impl Inner {
         let _alone = self.flushing.lock();
         let view = Arc::clone(&self.state.lock().view);
         let Some(frozen) = view.frozen.first() else { return Ok(false) };
-        let output = self.output(0, &view.version, u64::MAX);
+        let deleted = frozen.memtable.ranges();
+        let ranges = view.version.ranges.with(&deleted).seen_at(frozen.last_sequence);
+        let output = Output { ranges: &ranges, ..self.output(0, &view.version, u64::MAX) };
         let runs = vec![Run::Memtable(MemtableCursor::new(Arc::clone(&frozen.memtable)))];
         let tables = write_tables(&output, runs, || self.state.lock().take_number(), |_| Ok(()))?;
         self.counters.flushed.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
@@ -123,13 +139,17 @@ impl Inner {
             // The name of the log that is the first now lasts before the manifest says that it is there.
             self.sync_directory()?;
         }
-        let edit = Edit {
+        let mut edit = Edit {
             added: tables.into_iter().map(|table| (0, table)).collect(),
             first_log: Some(frozen.next_log),
             last_sequence: Some(frozen.last_sequence),
             ..Edit::default()
         };
         let mut state = self.state.lock();
+        if !deleted.is_empty() {
+            let ranges = state.view.version.ranges.with(&deleted).seen_at(frozen.last_sequence);
+            edit.ranges = Some(Arc::new(ranges));
+        }
         self.install(&mut state, edit, |view| {
             view.frozen.remove(0);
         })?;
@@ -179,6 +199,7 @@ impl Inner {
             table_bytes,
             level,
             version,
+            ranges: &version.ranges,
             common: version.common(),
             now_ms: self.clock.now_ms(),
             after: None,
@@ -232,10 +253,14 @@ impl Inner {
     /// is as long as it was, and is never appended to again.
     pub(super) fn record(&self, state: &mut State, version: &Version, edit: &Edit) -> Result<()> {
         let is_usable = !state.needs_manifest && !state.manifest.is_broken();
-        if is_usable && !state.manifest.is_full(self.options.manifest_bytes) {
-            return state.manifest.append(edit);
+        if !is_usable || state.manifest.is_full(self.options.manifest_bytes) {
+            return self.begin_manifest(state, version, edit);
         }
-        self.begin_manifest(state, version, edit)
+        // Deletions of ranges end when they are carried out in all tables.
+        if version.ranges == state.view.version.ranges {
+            return state.manifest.append(&Edit { ranges: None, ..edit.clone() });
+        }
+        state.manifest.append(&Edit { ranges: Some(Arc::clone(&version.ranges)), ..edit.clone() })
     }
 
     /// Begins another manifest, which says what the old one says after an edit.
@@ -250,6 +275,7 @@ impl Inner {
             next_file: Some(state.next_file),
             last_sequence: Some(last_sequence),
             closed: edit.closed,
+            ranges: listed(&version.ranges),
         };
         let old = std::mem::replace(
             &mut state.manifest,
