@@ -10,7 +10,7 @@ use crate::nonblocking::NonBlocking;
 
 impl Durable {
     /// The right to change a key by what is there.
-    fn change(&self, key: &[u8]) -> Result<Alone<'_>> {
+    pub(super) fn change(&self, key: &[u8]) -> Result<Alone<'_>> {
         self.may_sync()?;
         self.locks.alone(key)
     }
@@ -73,7 +73,7 @@ impl Durable {
     }
 
     /// Writes a value with its time. The key's lock is held.
-    fn put(&self, key: &[u8], value: &[u8], until_ms: Option<u64>) -> Result<()> {
+    pub(super) fn put(&self, key: &[u8], value: &[u8], until_ms: Option<u64>) -> Result<()> {
         self.check_entry(key.len(), value.len())?;
         self.write_batch(|batch| put(batch, key, value, until_ms))
     }
@@ -158,6 +158,10 @@ impl Durable {
 
     pub(crate) fn increment(&self, key: &[u8], delta: i64) -> Result<i64> {
         check_key(key)?;
+        self.may_sync()?;
+        if self.syncs_always {
+            return self.increment_together(key, delta);
+        }
         let _lock = self.change(key)?;
         let (value, until_ms) = self.look_up(key)?.unwrap_or_else(|| (b"0".to_vec(), None));
         let sum = crate::bytes::parse_integer(&value)

@@ -2,6 +2,7 @@
 
 mod admin;
 mod change;
+mod counters;
 mod ingest;
 mod keys;
 mod options;
@@ -16,6 +17,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::sync::Mutex;
 use crate::lsm::{Batch as TreeBatch, SyncMode as TreeSyncMode, Tree, TreeOptions, Vfs, disk};
+use counters::Counters;
 use keys::Locks;
 use scan::Positions;
 use std::cell::RefCell;
@@ -37,6 +39,8 @@ pub(crate) struct Durable {
     tree: Tree,
     clock: Arc<dyn Clock>,
     locks: Locks,
+    /// Increments that wait for each other's sync.
+    counters: Counters,
     /// The longest entry.
     entry_limit: u64,
     budget: u64,
@@ -81,6 +85,7 @@ impl Durable {
             tree: Tree::open(vfs, path, tree_options, Arc::clone(&clock))?,
             clock,
             locks: Locks::new(),
+            counters: Counters::new(),
             entry_limit: budget / 4,
             budget,
             syncs_always: tree_options.sync == TreeSyncMode::Always,
