@@ -66,7 +66,10 @@ fn the_scan_finds_what_it_should() {
 
 /// The real file system, behind the trait that tests put another one behind; a slow one for tests, which sleeps; the durable store's threads; and what the system says of
 /// memory.
-const MAY: [(&str, &str); 4] = [
+const MAY: [(&str, &str); 6] = [
+    // Tests, which `make simulate` tells what to run.
+    ("simulation/", "std::env"),
+    ("simulation/", "std::thread"),
     ("lsm/vfs/disk.rs", "std::fs"),
     ("lsm/vfs/slow.rs", "std::thread"),
     ("lsm/sync/", "std::thread"),
