@@ -71,8 +71,15 @@ pub(super) struct Client {
     pub(super) failures: u32,
 }
 
-/// The client that a key belongs to.
+/// Keys that all clients change at once. No model holds them.
+pub(super) const COUNTER: &[u8] = b"shared:counter";
+pub(super) const LEASE: &[u8] = b"shared:lease";
+
+/// The client that a key belongs to; none of them, where it is shared.
 pub(super) fn owner(key: &[u8], clients: usize) -> usize {
+    if key.starts_with(b"shared:") {
+        return usize::MAX;
+    }
     key.last().map_or(0, |last| usize::from(*last) % clients)
 }
 
@@ -215,7 +222,9 @@ impl Client {
                 world.failed(name, &error);
                 self.failures += 1;
                 if name.starts_with("delete_range") {
-                    return self.find_deleted((world, db), &effect, begun);
+                    self.find_deleted((world, db), &effect, begun);
+                    self.part.push(Change { effect, begun, ended, is_ok: false, name });
+                    return;
                 }
                 for (key, _) in effect.iter().take(8) {
                     self.check_unchanged((world, db), name, key);

@@ -5,6 +5,7 @@ use super::client::{Client, Habits, owner};
 use super::model::{State, check};
 use super::options::{Drawn, one_of};
 use super::reads::{check_all, everything, whole};
+use super::shared::Shared;
 use super::steps::{STEPS, open_bank};
 use super::whole::{Site, delete_uncertain, step, sync};
 use super::world::{Counts, World};
@@ -44,7 +45,7 @@ pub(super) fn run(seed: u64, is_told: bool) -> Outcome {
     let clients = (0..habits.clients).map(|id| Client::new(id, seed, Arc::clone(&habits))).collect();
     let site = Site { world: &world, drawn: &drawn, path: PathBuf::from("/d"), copies: 0 };
     let mut run = Run { random, clients, site, before: FaultCounts::default() };
-    let lives = run.random.u32(1..=4);
+    let lives = run.random.u32(1..=5);
     for _ in 0..lives {
         if !run.live() {
             break;
@@ -91,14 +92,14 @@ impl Run<'_> {
         world.tell(|| format!("a life with {trouble:?}"));
         let Some(db) = self.open(trouble) else { return false };
         if trouble == Trouble::Cut {
-            let steps = 1 << self.random.u32(..11);
+            let steps = 1 << self.random.u32(..13);
             world.disk.fail(world.disk.operations() + self.random.u64(..steps), Fault::PowerCut);
         }
         if let Trouble::Faults(kind) = trouble {
             self.set_faults(kind);
         }
         self.before = world.disk.fault_counts();
-        for _ in 0..self.random.u32(1..=3) {
+        for _ in 0..self.random.u32(1..=4) {
             if self.is_over() {
                 break;
             }
@@ -132,7 +133,7 @@ impl Run<'_> {
     fn set_faults(&mut self, kind: &'static str) {
         let world = self.site.world;
         let mut plan = FaultPlan { seed: self.random.u64(..), ..FaultPlan::default() };
-        let rate = one_of(&mut self.random, &[20, 100, 500]);
+        let rate = one_of(&mut self.random, &[10, 50, 300]);
         match kind {
             "errors" => plan.errors = rate,
             "lasting" => plan.lasting = rate,
@@ -162,7 +163,7 @@ impl Run<'_> {
 
     /// Steps one after the other, of all clients and of the store as a whole.
     fn alone(&mut self, db: &Durable) {
-        for _ in 0..self.random.u32(1..60) {
+        for _ in 0..self.random.u32(1..=self.site.drawn.steps) {
             if self.is_over() {
                 return;
             }
@@ -182,14 +183,20 @@ impl Run<'_> {
         world.count("phases with several clients");
         let is_banking = open_bank(&mut self.clients[0], (world, db));
         world.is_banking.store(is_banking, Ordering::Relaxed);
+        let steps = self.site.drawn.steps;
+        let shared = Shared::begin(world, db);
         shuttle::thread::scope(|scope| {
             for client in &mut self.clients {
+                let shared = &shared;
                 scope.spawn(move || {
-                    for _ in 0..client.random.u32(1..40) {
+                    for _ in 0..client.random.u32(1..=steps) {
                         if world.disk.is_dead() || client.failures >= 3 {
                             return;
                         }
-                        client.step((world, db));
+                        match client.random.u32(..8) {
+                            0 => shared.change(client, (world, db)),
+                            _ => client.step((world, db)),
+                        }
                         if client.random.u32(..5) == 0
                             && let Err(error) = whole(client, (world, db))
                         {
@@ -200,9 +207,25 @@ impl Run<'_> {
             }
         });
         world.is_banking.store(false, Ordering::Relaxed);
+        shared.end(world, db);
         self.acknowledge();
         if self.random.bool() {
             sync(&mut self.clients, (world, db));
+        }
+    }
+
+    /// What the threads behind the clients have done.
+    fn count_work(&self, db: &Durable) {
+        let (world, stats) = (self.site.world, db.storage_stats());
+        world.add("bytes flushed", stats.flushed_bytes);
+        world.add("bytes merged", stats.merged_bytes);
+        world.add("bytes ingested", stats.ingested_bytes);
+        world.add("write stalls", stats.stalls);
+        world.add("write delays", stats.delays);
+        world.add("block cache hits", stats.cache_hits);
+        let deepest = stats.levels.iter().rposition(|level| level.tables > 0).unwrap_or(0);
+        if deepest > 0 {
+            world.count("lives with tables below level 0");
         }
     }
 
@@ -216,6 +239,7 @@ impl Run<'_> {
 
     fn end(&mut self, db: Durable, trouble: Trouble) {
         let world = self.site.world;
+        self.count_work(&db);
         if !self.is_over() && trouble == Trouble::None {
             match check_all(&self.clients, (world, &db)) {
                 Ok(()) => {}
@@ -334,7 +358,9 @@ impl Run<'_> {
         let mut parts = vec![State::new(); self.clients.len()];
         for (key, entry) in found {
             let client = owner(&key, parts.len());
-            parts[client].insert(key, entry);
+            if let Some(part) = parts.get_mut(client) {
+                part.insert(key, entry);
+            }
         }
         let known: Vec<_> = self.clients.iter_mut().map(|client| std::mem::take(&mut client.part)).collect();
         let is_any_prefix = world.is_corrupting.load(Ordering::Relaxed);

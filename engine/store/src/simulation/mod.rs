@@ -11,6 +11,7 @@ mod model;
 mod options;
 mod reads;
 mod scheduler;
+mod shared;
 mod steps;
 mod whole;
 mod world;

@@ -11,6 +11,8 @@ pub(super) struct Drawn {
     pub(super) tree: TreeOptions,
     /// An entry may take a quarter of it.
     pub(super) budget: u64,
+    /// The most steps of a phase.
+    pub(super) steps: u32,
 }
 
 pub(super) fn one_of<T: Copy>(random: &mut Rng, choices: &[T]) -> T {
@@ -57,7 +59,11 @@ impl Drawn {
             has_workers: true,
             ..like
         };
-        Self { tree, budget: memtable_bytes as u64 * one_of(random, &[2, 4, 10]) }
+        Self {
+            tree,
+            budget: memtable_bytes as u64 * one_of(random, &[2, 4, 10]),
+            steps: one_of(random, &[20, 60, 200]),
+        }
     }
 }
 

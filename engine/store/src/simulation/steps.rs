@@ -256,6 +256,8 @@ fn get_and_expire(client: &mut Client, here: Here) {
     let there = client.live(here.0, &key);
     let effect = match (&there, expiry) {
         (None, _) | (_, Expiry::Keep) => Vec::new(),
+        // Nothing is written.
+        (Some(there), Expiry::Clear) if there.until_ms.is_none() => Vec::new(),
         (Some(there), Expiry::Clear) => vec![(key.clone(), entry(&there.value, None))],
         (Some(_), Expiry::At(until)) if until <= here.0.now_ms() => vec![(key.clone(), None)],
         (Some(there), Expiry::At(until)) => vec![(key.clone(), entry(&there.value, Some(until)))],

@@ -4,7 +4,7 @@
 use super::client::{Client, owner};
 use super::model::{Change, Effect, State, apply};
 use super::options::Drawn;
-use super::reads::{check_all, compare, everything};
+use super::reads::{check_all, compare, everything, without_shared};
 use super::world::World;
 use crate::durable::Durable;
 use crate::error::Result;
@@ -204,7 +204,7 @@ fn checkpoint(clients: &mut [Client], site: &mut Site, db: &Durable) {
     world.count("checkpoint");
     let done = db.checkpoint(&path).and_then(|()| {
         let copy = site.open(&path)?;
-        let found = everything(&copy.snapshot())?;
+        let found = without_shared(everything(&copy.snapshot())?);
         copy.close()?;
         Ok(found)
     });

@@ -78,7 +78,7 @@ impl World {
     }
 
     /// Takes a result into the hash.
-    pub(super) fn note(&self, result: &impl Hash) {
+    pub(super) fn note(&self, result: &(impl Hash + ?Sized)) {
         let mut hasher = Fnv(self.hash.load(Ordering::Relaxed) ^ 0xcbf2_9ce4_8422_2325);
         result.hash(&mut hasher);
         self.hash.store(hasher.finish(), Ordering::Relaxed);
