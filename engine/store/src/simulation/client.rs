@@ -236,7 +236,8 @@ impl Client {
 
     /// A deletion of a range that returned an error may have deleted some of it.
     pub(super) fn find_deleted(&mut self, (world, db): (&World, &Durable), effect: &Effect, begun: u64) {
-        let is_gone = |key: &Vec<u8>| matches!(db.read(key, |_| ()), Ok(None));
+        let is_gone =
+            |key: &Vec<u8>| self.live(world, key).is_some() && matches!(db.read(key, |_| ()), Ok(None));
         let effect: Effect = effect.iter().filter(|(key, _)| is_gone(key)).cloned().collect();
         apply(&mut self.part.state, &effect);
         self.part.push(Change {
