@@ -221,32 +221,12 @@ impl Client {
             (Err(error), _) => {
                 world.failed(name, &error);
                 self.failures += 1;
-                if name.starts_with("delete_range") {
-                    self.find_deleted((world, db), &effect, begun);
-                    self.part.push(Change { effect, begun, ended, is_ok: false, name });
-                    return;
-                }
                 for (key, _) in effect.iter().take(8) {
                     self.check_unchanged((world, db), name, key);
                 }
                 self.part.push(Change { effect, begun, ended, is_ok: false, name });
             }
         }
-    }
-
-    /// A deletion of a range that returned an error may have deleted some of it.
-    pub(super) fn find_deleted(&mut self, (world, db): (&World, &Durable), effect: &Effect, begun: u64) {
-        let is_gone =
-            |key: &Vec<u8>| self.live(world, key).is_some() && matches!(db.read(key, |_| ()), Ok(None));
-        let effect: Effect = effect.iter().filter(|(key, _)| is_gone(key)).cloned().collect();
-        apply(&mut self.part.state, &effect);
-        self.part.push(Change {
-            effect,
-            begun,
-            ended: world.moment(),
-            is_ok: true,
-            name: "delete_range in part",
-        });
     }
 
     /// A call that returned an error has changed nothing that the caller can see.

@@ -50,8 +50,6 @@ fn change_all(
     for (client, effect) in clients.iter_mut().zip(effects) {
         if is_ok {
             apply(&mut client.part.state, &effect);
-        } else if name == "delete_range" {
-            client.find_deleted((world, db), &effect, begun);
         }
         client.part.push(Change { effect, begun, ended, is_ok, name });
     }

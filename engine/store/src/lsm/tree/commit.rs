@@ -326,7 +326,7 @@ impl Inner {
         Ok((log, memtable, inserter))
     }
 
-    fn is_full(&self, view: &View) -> bool {
+    pub(super) fn is_full(&self, view: &View) -> bool {
         view.frozen.len() >= self.options.frozen_memtables
             || view.version.levels[0].len() >= self.options.level0_stop
     }

@@ -125,11 +125,17 @@ impl Inner {
     /// Flushes and merges what was deleted, as far as that is worth it, when there is nothing else to do.
     /// False, where nothing is left.
     pub(super) fn tidy_deleted(&self) -> Result<bool> {
-        let mut commit = self.commit.lock();
-        if commit.memtable.is_mostly_deleted() && !commit.is_suspect {
-            self.freeze(&mut commit, 0)?;
+        // A writer that holds the lock may wait for room, which only this thread may make: it waits for
+        // neither.
+        if let Some(mut commit) = self.commit.try_lock()
+            && commit.memtable.is_mostly_deleted()
+            && !commit.is_suspect
+        {
+            let mut state = self.state.lock();
+            if !self.is_full(&state.view) {
+                self.freeze_at_once(&mut commit, &mut state, 0)?;
+            }
         }
-        drop(commit);
         while self.flush_oldest()? {}
         self.remove_spare();
         self.compact(
