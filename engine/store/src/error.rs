@@ -136,6 +136,17 @@ pub enum Error {
         /// Which thread.
         thread: &'static str,
     },
+    /// A directory without a `CURRENT` has a file whose name is one that a store gives.
+    #[error(
+        "{path} is no whole store: it has {file} and no CURRENT. Nothing in it was changed. For a new store \
+         name another directory, or move the file away; for an old one bring CURRENT back, or a checkpoint"
+    )]
+    NotAStore {
+        /// The directory.
+        path: String,
+        /// The name of the file.
+        file: String,
+    },
     /// The store is being closed.
     #[error("the store is being closed")]
     Closed,

@@ -38,8 +38,9 @@ impl Options {
         }
     }
 
-    /// A store in a directory, which is made where it is not there; what is acknowledged survives the end of the process. One process at a time
-    /// has it open.
+    /// A store in a directory, which is made where it is not there, with the directories above it; what
+    /// is acknowledged survives the end of the process. One process at a time has it open. A relative
+    /// path counts from the working directory at the time of [`open`](crate::Database::open).
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();

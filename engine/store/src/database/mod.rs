@@ -31,7 +31,10 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) when the cap is 0, the number of samples is not in
-    /// 1..=64 or the number of shards is not a power of two up to 4096.
+    /// 1..=64 or the number of shards is not a power of two up to 4096. Of a durable store
+    /// [`Error::InUse`](crate::Error::InUse); [`Error::NotAStore`](crate::Error::NotAStore) when the
+    /// directory has files with a store's names and is none; [`Error::Corrupt`](crate::Error::Corrupt)
+    /// and [`Error::Io`](crate::Error::Io).
     pub fn open(options: Options) -> Result<Self> {
         let Options { cap_bytes, policy, samples, clock, shards, seed, durable } = options;
         let durable = durable.map(|options| Durable::open(&options.path, &options, Arc::clone(&clock)));

@@ -7,6 +7,9 @@ use std::ops::{Bound, RangeBounds};
 
 /// The database at one moment. It costs nothing to take; as long as it is kept, so are the files and memtables of that moment.
 ///
+/// It may outlive its database, and reads on then. Files that it alone needed are removed when it is
+/// dropped; after the database was closed, when the store is opened again.
+///
 /// ```
 /// # let directory = tempfile::tempdir().unwrap();
 /// # let path = directory.path().join("store");

@@ -6,6 +6,7 @@ mod compaction;
 mod counter;
 #[cfg(test)]
 mod counter_test;
+mod file_name;
 #[cfg(test)]
 mod fixture_test;
 mod iter;

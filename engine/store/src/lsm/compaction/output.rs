@@ -1,6 +1,7 @@
 //! Where do new tables go, and what is known of one when it is written?
 
 use crate::error::{Error, Result};
+use crate::lsm::file_name::FileName;
 use crate::lsm::manifest::{TableFacts, Version};
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Kind, Record, Sequence};
@@ -38,7 +39,7 @@ impl Output<'_> {
 
 /// The file of a table.
 pub(crate) fn table_path(directory: &Path, number: u64) -> PathBuf {
-    directory.join(format!("{number:06}.table"))
+    directory.join(FileName::Table(number).to_string())
 }
 
 /// A table that is being written.

@@ -5,12 +5,13 @@
 
 use super::edit::Edit;
 use crate::error::{Error, Result};
+use crate::lsm::file_name::FileName;
 use crate::lsm::vfs::{Vfs, read_exact_at, write_all_at};
 use crate::lsm::wal::{Ended, LogWriter, read};
 use std::path::{Path, PathBuf};
 
-const CURRENT: &str = "CURRENT";
-const CURRENT_NEW: &str = "CURRENT.new";
+pub(crate) const CURRENT: &str = "CURRENT";
+pub(crate) const CURRENT_NEW: &str = "CURRENT.new";
 
 /// The manifest that is being written.
 pub(crate) struct Manifest {
@@ -31,7 +32,7 @@ pub(crate) struct Recovered {
 }
 
 fn name(number: u64) -> String {
-    format!("MANIFEST-{number:06}")
+    FileName::Manifest(number).to_string()
 }
 
 impl Manifest {
@@ -46,11 +47,10 @@ impl Manifest {
         let failed = |error| Error::io(&current, "read", &error);
         let mut bytes = vec![0; file.len().map_err(failed)?.min(100) as usize];
         read_exact_at(&*file, &mut bytes, 0).map_err(failed)?;
-        let number = std::str::from_utf8(&bytes)
-            .ok()
-            .and_then(|text| text.strip_prefix("MANIFEST-")?.strip_suffix('\n')?.parse().ok())
-            .filter(|number| format!("{}\n", name(*number)).as_bytes() == bytes)
-            .ok_or_else(|| Error::corrupt(&current, 0, "it names no manifest"))?;
+        let named = std::str::from_utf8(&bytes).ok().and_then(|text| text.strip_suffix('\n'));
+        let Some(FileName::Manifest(number)) = named.and_then(FileName::parse) else {
+            return Err(Error::corrupt(&current, 0, "it names no manifest"));
+        };
         let path = directory.join(name(number));
         let failed = |error| Error::io(&path, "read", &error);
         let file = vfs.open(&path).map_err(failed)?;
@@ -130,9 +130,4 @@ impl Manifest {
     pub(crate) fn len(&self) -> u64 {
         self.log.len()
     }
-}
-
-/// The number in the name of a manifest.
-pub(crate) fn number_of(name: &str) -> Option<u64> {
-    name.strip_prefix("MANIFEST-")?.parse().ok()
 }

@@ -7,5 +7,5 @@ mod manifest_test;
 mod version;
 
 pub(crate) use edit::{Edit, TableFacts};
-pub(crate) use log::{Manifest, Recovered, number_of as manifest_number};
+pub(crate) use log::{CURRENT, CURRENT_NEW, Manifest, Recovered};
 pub(crate) use version::{LEVELS, TableHandle, Version};

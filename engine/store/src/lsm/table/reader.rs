@@ -9,7 +9,7 @@ use super::index::Index;
 use super::page_cache::PageCache;
 use crate::error::{Error, Result};
 use crate::lsm::record::Stamp;
-use crate::lsm::vfs::{ReadFile, Vfs, read_exact_at, read_exact_once_at};
+use crate::lsm::vfs::{Home, ReadFile, Vfs, read_exact_at, read_exact_once_at};
 use crate::nonblocking::NonBlocking;
 use std::cell::RefCell;
 use std::io::ErrorKind;
@@ -62,7 +62,7 @@ pub(crate) struct Table {
     pub(super) filter: Option<Filter>,
     cache: Option<Arc<BlockCache>>,
     pages: Option<Arc<PageCache>>,
-    vfs: Arc<dyn Vfs>,
+    home: Option<Arc<Home>>,
     is_needless: AtomicBool,
 }
 
@@ -92,17 +92,16 @@ impl Table {
         if index.blocks() == 0 || index.range(index.blocks() - 1).1 != footer.blocks_len {
             return Err(damaged(index_at, "the index does not cover the blocks"));
         }
-        let (path, vfs) = (path.to_owned(), Arc::clone(vfs));
         Ok(Self {
             file,
-            path,
+            path: path.to_owned(),
             number,
             footer,
             index,
             filter,
             cache,
             pages: None,
-            vfs,
+            home: None,
             is_needless: AtomicBool::new(false),
         })
     }
@@ -113,7 +112,13 @@ impl Table {
         self
     }
 
-    /// Removes the file once nobody reads it any more.
+    /// May remove its file from this directory; without this, none does.
+    pub(crate) fn owned_by(mut self, home: &Arc<Home>) -> Self {
+        self.home = Some(Arc::clone(home));
+        self
+    }
+
+    /// Removes the file once nobody reads it any more, if the store is open then.
     pub(crate) fn remove_when_dropped(&self) {
         self.is_needless.store(true, Ordering::Relaxed);
     }
@@ -274,9 +279,8 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        if *self.is_needless.get_mut() {
-            // One that stays is removed when the store is opened.
-            let _ = self.vfs.remove(&self.path);
+        if let (true, Some(home)) = (*self.is_needless.get_mut(), &self.home) {
+            home.remove(&self.path);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::lsm::compaction::{debt_bytes, table_path};
 use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
 use crate::lsm::record::{Stamp, is_before};
 use crate::lsm::table::{Table, TableCursor};
-use crate::lsm::vfs::sync_name;
+use crate::lsm::vfs::{absolute, create_dirs, sync_name};
 use crate::lsm::wal::LogWriter;
 use std::path::Path;
 use std::sync::Arc;
@@ -120,7 +120,8 @@ impl Tree {
     pub(crate) fn checkpoint(&self, directory: &Path) -> Result<()> {
         let inner = &self.inner;
         let vfs = &*inner.vfs;
-        vfs.create_dir(directory).map_err(|error| Error::io(directory, "create", &error))?;
+        let directory = &*absolute(directory)?;
+        create_dirs(vfs, directory).map_err(|error| Error::io(directory, "create", &error))?;
         let names = vfs.list(directory).map_err(|error| Error::io(directory, "list", &error))?;
         if !names.is_empty() {
             return Err(Error::InvalidOption {

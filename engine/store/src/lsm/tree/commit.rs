@@ -10,6 +10,7 @@ use super::options::SyncMode;
 use super::view::{Frozen, View};
 use super::{Inner, State};
 use crate::error::{Error, Result};
+use crate::lsm::file_name::FileName;
 use crate::lsm::memtable::{Common, Inserter, Memtable};
 use crate::lsm::record::{Kind, Record, Sequence, Stamp};
 use crate::lsm::sync::{Instant, MutexGuard, point};
@@ -97,12 +98,12 @@ pub(super) fn memtable_bytes(payload: usize, writes: u64) -> usize {
 }
 
 pub(super) fn log_path(directory: &Path, number: u64) -> PathBuf {
-    directory.join(format!("{number:06}.log"))
+    directory.join(FileName::Log(number).to_string())
 }
 
 /// A log that is to be used again. It has no log's name: one that is needed is missing then, should the manifest ever ask for it.
 pub(super) fn spare_path(directory: &Path, number: u64) -> PathBuf {
-    directory.join(format!("{number:06}.spare"))
+    directory.join(FileName::Spare(number).to_string())
 }
 
 impl Inner {

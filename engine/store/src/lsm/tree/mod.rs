@@ -6,6 +6,9 @@
 
 mod admin;
 mod commit;
+mod creation;
+#[cfg(test)]
+mod creation_test;
 #[cfg(test)]
 mod damage_test;
 #[cfg(test)]
@@ -57,7 +60,7 @@ use crate::lsm::range_deletions::put_end;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::sync::{Condvar, JoinHandle, Mutex, point};
 use crate::lsm::table::{BlockCache, PageCache};
-use crate::lsm::vfs::{Locked, Vfs};
+use crate::lsm::vfs::{Owner, Vfs};
 use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
 use arc_swap::ArcSwap;
@@ -110,7 +113,8 @@ struct Inner {
     gaps: Arc<Gaps>,
     is_closing: AtomicBool,
     health: Health,
-    _lock: Box<dyn Locked>,
+    /// Ends after all else, so that readers that are left find the directory no longer theirs.
+    owner: Owner,
 }
 
 struct State {

@@ -6,6 +6,7 @@
 use super::admin::Counters;
 use super::admin::table_bytes;
 use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
+use super::creation::{check_new, lock, mark_new};
 use super::health::{Health, Work};
 use super::options::{SyncMode, TreeOptions};
 use super::pace::Pace;
@@ -15,14 +16,15 @@ use super::{Inner, State, Tree};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{Output, table_path, write_tables};
+use crate::lsm::file_name::{FileName, LAST_NUMBER};
 use crate::lsm::iter::Run;
-use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, Version, manifest_number};
+use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, Version};
 use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::sync::{Condvar, Mutex, spawn};
 use crate::lsm::table::{BlockCache, PageCache, Table};
-use crate::lsm::vfs::{Locked, Vfs, sync_name};
+use crate::lsm::vfs::{Home, Owner, Vfs, absolute, create_dirs, sync_name};
 use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
@@ -38,8 +40,12 @@ impl Tree {
         options: TreeOptions,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        vfs.create_dir(directory).map_err(|error| Error::io(directory, "create", &error))?;
-        let lock = lock(&*vfs, directory)?;
+        let directory = &*absolute(directory)?;
+        create_dirs(&*vfs, directory).map_err(|error| Error::io(directory, "create", &error))?;
+        // Before `LOCK` is made: a directory of somebody else stays as it is.
+        check_new(&*vfs, directory)?;
+        let home = Home::new(lock(&*vfs, directory)?);
+        let owner = Owner(Arc::clone(&home));
         let cache = (options.cache_bytes > 0)
             .then(|| Arc::new(BlockCache::new(options.cache_bytes, options.shape.block_bytes)));
         let pages = Arc::new(PageCache::new(vfs.memory()));
@@ -50,6 +56,7 @@ impl Tree {
             cache,
             pages,
             clock,
+            home,
             next_file: 1,
             version: Version::default(),
         };
@@ -80,17 +87,8 @@ impl Tree {
             // One that stays is removed next time.
             let _ = opening.vfs.remove(&directory.join(name));
         }
-        opening.start(lock, manifest, (log, first_path, first_log), found.last_sequence)
+        opening.start(owner, manifest, (log, first_path, first_log), found.last_sequence)
     }
-}
-
-/// Takes a directory for this process alone.
-pub(super) fn lock(vfs: &dyn Vfs, directory: &Path) -> Result<Box<dyn Locked>> {
-    let path = directory.join("LOCK");
-    vfs.lock(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::WouldBlock => Error::InUse { path: directory.display().to_string() },
-        _ => Error::io(&path, "lock", &error),
-    })
 }
 
 /// What was found in the directory.
@@ -107,6 +105,7 @@ struct Opening<'a> {
     cache: Option<Arc<BlockCache>>,
     pages: Arc<PageCache>,
     clock: Arc<dyn Clock>,
+    home: Arc<Home>,
     next_file: u64,
     version: Version,
 }
@@ -120,27 +119,17 @@ impl Opening<'_> {
     fn recover(&mut self) -> Result<Found> {
         let names =
             self.vfs.list(self.directory).map_err(|error| Error::io(self.directory, "list", &error))?;
-        let number =
-            |name: &str, end: &str| name.strip_suffix(end).and_then(|number| number.parse::<u64>().ok());
-        let of = |end: &str| names.iter().filter_map(|name| number(name, end)).collect::<Vec<_>>();
-        let (tables, mut logs) = (of(".table"), of(".log"));
-        let manifests: Vec<_> = names.iter().filter_map(|name| manifest_number(name)).collect();
-        // No name is used again, not even one that a power cut left behind.
-        let highest = tables.iter().chain(&logs).chain(&manifests).max();
-        self.next_file = highest.map_or(1, |highest| highest + 1);
+        let files: Vec<_> = names.iter().filter_map(|name| FileName::parse(name)).collect();
         let Some(recovered) = Manifest::recover(&*self.vfs, self.directory)? else {
-            if !tables.is_empty() {
-                return Err(Error::corrupt(
-                    &self.directory.join("CURRENT"),
-                    0,
-                    "it is missing, and there are tables",
-                ));
-            }
+            mark_new(&*self.vfs, self.directory)?;
             // The directory may be new, too: nothing in it lasts longer than its name.
             sync_name(&*self.vfs, self.directory)
                 .map_err(|error| Error::io(self.directory, "sync the directory above", &error))?;
-            return Ok(Found { last_sequence: 0, needless: needless(&names, &[]) });
+            return Ok(Found { last_sequence: 0, needless: Vec::new() });
         };
+        // No name is used again, not even one that a power cut left behind.
+        let highest = files.iter().map(|file| file.number()).max();
+        self.next_file = highest.map_or(1, |highest| highest + 1);
         let Merged { facts, first_log, next_file, last_sequence, closed, ranges } = Merged::of(&recovered)
             .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
         self.next_file = self.next_file.max(next_file);
@@ -152,7 +141,11 @@ impl Opening<'_> {
             .version
             .edited(&Edit { ranges: Some(ranges), ..Edit::default() }, |facts| self.open_table(facts.number))?
             .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
-        logs.retain(|number| *number >= first_log);
+        let logs = files.iter().filter_map(|file| match file {
+            FileName::Log(number) if *number >= first_log => Some(*number),
+            _ => None,
+        });
+        let mut logs: Vec<_> = logs.collect();
         logs.sort_unstable();
         if !logs.contains(&first_log) {
             let path = log_path(self.directory, first_log);
@@ -164,12 +157,13 @@ impl Opening<'_> {
         }
         let last_sequence = self.replay(&logs, last_sequence, closed)?;
         let kept: Vec<_> = self.version.tables().map(|(_, table)| table.facts.number).collect();
-        Ok(Found { last_sequence, needless: needless(&names, &kept) })
+        Ok(Found { last_sequence, needless: needless(&files, &kept) })
     }
 
     fn open_table(&self, number: u64) -> Result<Arc<Table>> {
         let path = table_path(self.directory, number);
-        Ok(Arc::new(Table::open(&self.vfs, &path, number, self.cache.clone())?.asking(&self.pages)))
+        let table = Table::open(&self.vfs, &path, number, self.cache.clone())?;
+        Ok(Arc::new(table.asking(&self.pages).owned_by(&self.home)))
     }
 
     /// Reads logs and makes tables of what they hold. The sequence number of the last write that came back.
@@ -201,7 +195,7 @@ impl Opening<'_> {
 
     fn start(
         self,
-        lock: Box<dyn Locked>,
+        owner: Owner,
         manifest: Manifest,
         (log, log_path, first_log): (LogWriter, PathBuf, u64),
         last_sequence: Sequence,
@@ -256,7 +250,7 @@ impl Opening<'_> {
             counters: Counters::default(),
             pace: Pace::default(),
             health: Health::default(),
-            _lock: lock,
+            owner,
         });
         let mut tree = Tree { inner: Arc::clone(&inner), workers: Vec::new() };
         if inner.options.has_workers {
@@ -303,7 +297,7 @@ impl Drop for Ending<'_> {
 pub(super) struct Merged {
     pub(super) facts: BTreeMap<(usize, u64), TableFacts>,
     pub(super) first_log: u64,
-    next_file: u64,
+    pub(super) next_file: u64,
     pub(super) last_sequence: Sequence,
     closed: Sequence,
     pub(super) ranges: Arc<Ranges>,
@@ -327,6 +321,9 @@ impl Merged {
                 if *level >= crate::lsm::manifest::LEVELS {
                     return Err("the manifest names a level that does not exist");
                 }
+                if facts.number > LAST_NUMBER {
+                    return Err(TOO_HIGH);
+                }
                 merged.facts.insert((*level, facts.number), facts.clone());
             }
             merged.first_log = edit.first_log.unwrap_or(merged.first_log);
@@ -337,24 +334,19 @@ impl Merged {
                 merged.ranges = Arc::clone(ranges);
             }
         }
+        if merged.first_log > LAST_NUMBER || merged.next_file > LAST_NUMBER {
+            return Err(TOO_HIGH);
+        }
         Ok(merged)
     }
 }
 
+const TOO_HIGH: &str = "the manifest has a file's number that no store reaches";
+
 /// Files of ours that a manifest to come will not name.
-fn needless(names: &[String], tables: &[u64]) -> Vec<String> {
-    let is_kept = |name: &str| {
-        name.strip_suffix(".table")
-            .and_then(|number| number.parse().ok())
-            .is_some_and(|number| tables.contains(&number))
-    };
-    let is_ours = |name: &str| {
-        [".table", ".log", ".spare"]
-            .iter()
-            .any(|end| name.strip_suffix(end).is_some_and(|number| number.parse::<u64>().is_ok()))
-            || manifest_number(name).is_some()
-    };
-    names.iter().filter(|name| is_ours(name) && !is_kept(name)).cloned().collect()
+fn needless(files: &[FileName], tables: &[u64]) -> Vec<String> {
+    let is_kept = |file: &FileName| matches!(file, FileName::Table(number) if tables.contains(number));
+    files.iter().filter(|file| !is_kept(file)).map(FileName::to_string).collect()
 }
 
 /// What logs hold, on its way into tables.

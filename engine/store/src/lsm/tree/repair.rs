@@ -6,13 +6,15 @@
 
 use super::admin::verify_table;
 use super::commit::log_path;
-use super::open::{Merged, lock};
+use super::creation::lock;
+use super::open::Merged;
 use super::work::listed;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::table_path;
-use crate::lsm::manifest::{Edit, Manifest, TableFacts, manifest_number};
+use crate::lsm::file_name::FileName;
+use crate::lsm::manifest::{CURRENT, Edit, Manifest, TableFacts};
 use crate::lsm::table::Table;
-use crate::lsm::vfs::{Vfs, read_exact_at, write_all_at};
+use crate::lsm::vfs::{Vfs, absolute, create_dirs, exists, read_exact_at, write_all_at};
 use crate::lsm::wal::{Ended, read};
 use std::convert::Infallible;
 use std::io::ErrorKind;
@@ -45,11 +47,16 @@ pub(crate) fn repair(
     aside: &Path,
     mut progress: impl FnMut(usize, usize),
 ) -> Result<Vec<Aside>> {
+    let (directory, aside) = (&*absolute(directory)?, &*absolute(aside)?);
+    let current = directory.join(CURRENT);
+    let missing = || Error::corrupt(&current, 0, "it is missing, and tables alone are no store");
+    // Before anything is made in a directory of somebody else.
+    if !exists(&*vfs, &current)? {
+        return Err(missing());
+    }
     let _lock = lock(&*vfs, directory)?;
-    let current = directory.join("CURRENT");
-    let recovered = Manifest::recover(&*vfs, directory)?
-        .ok_or_else(|| Error::corrupt(&current, 0, "it is missing, and tables alone are no store"))?;
-    let Merged { facts, first_log, last_sequence, ranges, .. } =
+    let recovered = Manifest::recover(&*vfs, directory)?.ok_or_else(missing)?;
+    let Merged { facts, first_log, next_file, last_sequence, ranges, .. } =
         Merged::of(&recovered).map_err(|reason| Error::corrupt(&current, 0, reason))?;
     let mut damage = Damage::default();
     let (mut kept, count) = (Vec::new(), facts.len());
@@ -70,9 +77,10 @@ pub(crate) fn repair(
         return Ok(Vec::new());
     }
     // What the manifest said is worth keeping, too.
-    let manifest = names.iter().find(|name| manifest_number(name) == Some(recovered.number));
-    damage.link(&*vfs, directory, aside, manifest.map(|name| directory.join(name)))?;
-    let number = names.iter().filter_map(|name| number_of(name)).max().unwrap_or(0) + 1;
+    let manifest = directory.join(FileName::Manifest(recovered.number).to_string());
+    damage.link(&*vfs, directory, aside, manifest)?;
+    let numbers = names.iter().filter_map(|name| FileName::parse(name)).map(FileName::number);
+    let number = numbers.max().unwrap_or(0).max(next_file) + 1;
     let everything = Edit {
         added: kept,
         removed: Vec::new(),
@@ -100,16 +108,13 @@ fn is_damage(error: &Error) -> bool {
     )
 }
 
-/// The number in the name of a file of ours.
-fn number_of(name: &str) -> Option<u64> {
-    let stem = name.strip_suffix(".table").or_else(|| name.strip_suffix(".log"));
-    stem.and_then(|stem| stem.parse().ok()).or_else(|| manifest_number(name))
-}
-
 impl Damage {
     fn look_at_logs(&mut self, vfs: &dyn Vfs, directory: &Path, names: &[String], first: u64) -> Result<()> {
-        let logs = names.iter().filter(|name| name.ends_with(".log")).filter_map(|name| number_of(name));
-        let mut logs: Vec<u64> = logs.filter(|number| *number >= first).collect();
+        let logs = names.iter().filter_map(|name| match FileName::parse(name) {
+            Some(FileName::Log(number)) if number >= first => Some(number),
+            _ => None,
+        });
+        let mut logs: Vec<u64> = logs.collect();
         logs.sort_unstable();
         for number in logs {
             let path = log_path(directory, number);
@@ -131,9 +136,9 @@ impl Damage {
     }
 
     /// Gives everything that is laid aside its second name.
-    fn link(&self, vfs: &dyn Vfs, directory: &Path, aside: &Path, manifest: Option<PathBuf>) -> Result<()> {
-        vfs.create_dir(aside).map_err(|error| Error::io(aside, "create", &error))?;
-        for from in self.aside.iter().map(|aside| &aside.path).chain(&manifest) {
+    fn link(&self, vfs: &dyn Vfs, directory: &Path, aside: &Path, manifest: PathBuf) -> Result<()> {
+        create_dirs(vfs, aside).map_err(|error| Error::io(aside, "create", &error))?;
+        for from in self.aside.iter().map(|aside| &aside.path).chain([&manifest]) {
             let to = aside.join(from.file_name().unwrap_or_default());
             match vfs.link(from, &to) {
                 // A table that is missing cannot be kept.

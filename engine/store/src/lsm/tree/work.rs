@@ -294,7 +294,8 @@ impl Inner {
 
     pub(super) fn open_table(&self, facts: &TableFacts) -> Result<Arc<Table>> {
         let path = table_path(&self.directory, facts.number);
-        Ok(Arc::new(Table::open(&self.vfs, &path, facts.number, self.cache.clone())?.asking(&self.pages)))
+        let table = Table::open(&self.vfs, &path, facts.number, self.cache.clone())?;
+        Ok(Arc::new(table.asking(&self.pages).owned_by(&self.owner.0)))
     }
 
     /// Lets readers see a view.

@@ -3,10 +3,11 @@
 use super::mapped::Mapped;
 use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
 use crate::memory_limit::MemoryLimit;
+use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, IoSliceMut};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,12 +22,30 @@ struct Written {
 
 struct Synced(File);
 struct Read(File);
-struct Lock(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
+
+/// A lock on a directory. `LOCK` is what earlier versions lock; the directory itself stays locked when
+/// somebody removes that.
+struct Lock {
+    directory: File,
+    file: File,
+    process: u32,
+}
+
+/// Times that a lock is tried whose file was removed or replaced before it was locked.
+const LOCK_ATTEMPTS: u32 = 100;
 
 impl Vfs for Disk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         match fs::create_dir(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match fs::metadata(path) {
+                Ok(found) if found.is_dir() => Ok(()),
+                Ok(_) => Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a directory")),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::new(
+                    error.kind(),
+                    "it is a symbolic link to a directory that does not exist",
+                )),
+                Err(error) => Err(error),
+            },
             done => done,
         }
     }
@@ -71,13 +90,13 @@ impl Vfs for Disk {
         File::open(path)?.sync_all()
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Box::new(Lock(file))),
-            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-            Err(TryLockError::Error(error)) => Err(error),
+    fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {
+        for _ in 0..LOCK_ATTEMPTS {
+            if let Some(lock) = Lock::take(directory)? {
+                return Ok(Box::new(lock));
+            }
         }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 
     fn memory(&self) -> Option<u64> {
@@ -184,7 +203,53 @@ impl ReadFile for Read {
     }
 }
 
-impl Locked for Lock {}
+impl Lock {
+    /// `None` where the directory or its file has been replaced meanwhile.
+    fn take(path: &Path) -> io::Result<Option<Self>> {
+        let directory = File::open(path)?;
+        match directory.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            // Network file systems may lock files that are open for writing alone, and no directory is.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let file = File::from(openat(&directory, "LOCK", flags, Mode::from_raw_mode(0o666))?);
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        for (path, locked) in [(path, &directory), (&path.join("LOCK"), &file)] {
+            match fs::metadata(path) {
+                Ok(found) if is_same(&found, &locked.metadata()?) => {}
+                Ok(_) => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(Self { directory, file, process: std::process::id() }))
+    }
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+impl Locked for Lock {
+    fn remove(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.directory, name, AtFlags::empty())?)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child that was forked has the same files open: it neither keeps the lock nor ends it.
+        if self.process == std::process::id() {
+            let _ = self.file.unlock();
+            let _ = self.directory.unlock();
+        }
+    }
+}
 
 #[cfg(test)]
 #[path = "disk_test.rs"]

@@ -5,6 +5,7 @@
 //! linked, removed) only once its directory is.
 
 mod disk;
+mod home;
 mod mapped;
 #[cfg(test)]
 mod sim;
@@ -13,12 +14,14 @@ mod sim_test;
 #[cfg(debug_assertions)]
 mod slow;
 
+use crate::error::{Error, Result};
 use crate::nonblocking::NonBlocking;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use disk::Disk;
+pub(crate) use home::{Home, Owner};
 #[cfg(test)]
 pub(crate) use sim::{Fault, SimDisk, Survival};
 #[cfg(test)]
@@ -64,9 +67,9 @@ pub(crate) trait Vfs: Send + Sync + 'static {
     /// Makes the names in a directory last.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Takes the file, made where it is not there, for this process alone until the guard is dropped;
-    /// [`io::ErrorKind::WouldBlock`] where another has it.
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>>;
+    /// Locks a directory for this process alone until the guard is dropped, and makes its file `LOCK`
+    /// where that is missing; [`io::ErrorKind::WouldBlock`] where another process has it.
+    fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>>;
 
     /// Bytes of memory that copies of files may lie in, as far as is known: this process has to live in them, too.
     fn memory(&self) -> Option<u64> {
@@ -116,8 +119,38 @@ pub(crate) trait ReadFile: Send + Sync {
     fn len(&self) -> io::Result<u64>;
 }
 
-/// Holds a lock on a file.
-pub(crate) trait Locked: Send + Sync {}
+/// Holds a lock on a directory.
+pub(crate) trait Locked: Send + Sync {
+    /// Removes a file from the directory that was locked, wherever that is by now.
+    fn remove(&self, name: &str) -> io::Result<()>;
+}
+
+/// The path from the root on, so that the store stays where it is when the process changes its working
+/// directory.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::io(path, "find the absolute path of", &error))
+}
+
+/// Makes a directory, and before it those above it that are missing, whose names last then.
+pub(crate) fn create_dirs(vfs: &dyn Vfs, path: &Path) -> io::Result<()> {
+    match (vfs.create_dir(path), path.parent()) {
+        (Err(error), Some(above)) if error.kind() == io::ErrorKind::NotFound => {
+            create_dirs(vfs, above)?;
+            sync_name(vfs, above)?;
+            vfs.create_dir(path)
+        }
+        (done, _) => done,
+    }
+}
+
+/// Whether there is a file.
+pub(crate) fn exists(vfs: &dyn Vfs, path: &Path) -> Result<bool> {
+    match vfs.open(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io(path, "open", &error)),
+    }
+}
 
 /// Makes the name of a directory last, and with it all that is in there. Where the directory above may not be read it was not this process that made this one,
 /// and there is nothing to be done.

@@ -202,6 +202,13 @@ impl SimDisk {
         }
         let State { directories, lasting_directories, lasting_names, .. } = &mut *state;
         directories.retain(|path| lasting_directories.contains(path) || survives());
+        // What is in a directory goes with it.
+        while let Some(gone) = directories.iter().find(|path| {
+            path.parent().is_some_and(|parent| parent != Path::new("/") && !directories.contains(parent))
+        }) {
+            let gone = gone.clone();
+            directories.remove(&gone);
+        }
         lasting_directories.clone_from(directories);
         lasting_names.retain(|path, _| path.parent().is_some_and(|parent| directories.contains(parent)));
         state.names = state.lasting_names.clone();
@@ -350,6 +357,9 @@ impl Vfs for SimDisk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         let mut state = self.enter();
         let course = state.begin(Kind::Names)?;
+        if path.parent() != Some(Path::new("/")) {
+            state.has_directory(path)?;
+        }
         state.directories.insert(path.to_owned());
         course.end(())
     }
@@ -431,18 +441,19 @@ impl Vfs for SimDisk {
         Ok(())
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>> {
+    fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {
         let mut state = self.enter();
         let course = state.begin(Kind::Names)?;
-        if !state.names.contains_key(path) {
-            state.make(path)?;
+        let file = directory.join("LOCK");
+        if !state.names.contains_key(&file) {
+            state.make(&file)?;
         }
-        if !state.locked.insert(path.to_owned()) {
+        if !state.locked.insert(directory.to_owned()) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let life = state.life;
         drop(state);
-        course.end(Box::new(Lock { disk: self.clone(), path: path.to_owned(), life }))
+        course.end(Box::new(Lock { disk: self.clone(), directory: directory.to_owned(), life }))
     }
 }
 
@@ -518,17 +529,24 @@ impl ReadFile for Handle {
 
 struct Lock {
     disk: SimDisk,
-    path: PathBuf,
+    directory: PathBuf,
     life: u64,
 }
 
-impl Locked for Lock {}
+impl Locked for Lock {
+    fn remove(&self, name: &str) -> io::Result<()> {
+        if self.disk.0.lock().life != self.life {
+            return Err(io::Error::other("a lock of before the power cut"));
+        }
+        self.disk.remove(&self.directory.join(name))
+    }
+}
 
 impl Drop for Lock {
     fn drop(&mut self) {
         let mut state = self.disk.0.lock();
         if state.life == self.life {
-            state.locked.remove(&self.path);
+            state.locked.remove(&self.directory);
         }
     }
 }

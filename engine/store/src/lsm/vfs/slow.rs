@@ -99,8 +99,8 @@ impl Vfs for Slow {
         Disk.sync_dir(path)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn Locked>> {
-        Disk.lock(path)
+    fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {
+        Disk.lock(directory)
     }
 
     fn memory(&self) -> Option<u64> {
