@@ -10,6 +10,7 @@
 //! 7  deletions, first end, ingested                                                  what the table that was named last holds, where one of them is not 0
 //! 8  count, then each: start, 0 or 1, the end where it is 1, sequence number              these ranges are deleted, and no others
 //! 9  sequence number                                                                 up to it deletions of ranges were carried out in the table that was named last, where it is not 0
+//! 10 salt                                                                            the tags of the logs, and of the later edits of this manifest, are made of it
 //! ```
 //!
 //! Numbers are varints, keys have their length before them.
@@ -78,6 +79,8 @@ pub(crate) struct Edit {
     pub(crate) closed: Option<Sequence>,
     /// The ranges that are deleted from then on, where they are others than before.
     pub(crate) ranges: Option<Arc<Ranges>>,
+    /// What the tags of the logs and of the later edits of this manifest are made of.
+    pub(crate) salt: Option<u64>,
 }
 
 const ADDED: u64 = 1;
@@ -89,6 +92,7 @@ const CLOSED: u64 = 6;
 const CONTENTS: u64 = 7;
 const RANGES: u64 = 8;
 const CLEANED: u64 = 9;
+const SALT: u64 = 10;
 
 impl Edit {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
@@ -120,6 +124,7 @@ impl Edit {
             (NEXT_FILE, self.next_file),
             (LAST_SEQUENCE, self.last_sequence),
             (CLOSED, self.closed),
+            (SALT, self.salt),
         ];
         for (tag, number) in numbers {
             if let Some(number) = number {
@@ -190,6 +195,7 @@ impl Edit {
             FIRST_LOG => self.first_log = Some(number()?),
             NEXT_FILE => self.next_file = Some(number()?),
             CLOSED => self.closed = Some(number()?),
+            SALT => self.salt = Some(number()?),
             LAST_SEQUENCE => self.last_sequence = Some(number()?),
             _ => return Err("an edit of the manifest has an unknown field: a later version wrote it"),
         }
@@ -265,7 +271,7 @@ mod tests {
         fn edits_come_back_and_no_bytes_are_a_panic(
             added in prop::collection::vec((0_usize..7, facts()), 0..4),
             removed in prop::collection::vec((0_usize..7, any::<u64>()), 0..4),
-            numbers in any::<[Option<u64>; 4]>(),
+            numbers in any::<[Option<u64>; 5]>(),
             ranges in prop::option::of(prop::collection::vec((prop::collection::vec(0_u8..3, 0..3), prop::option::of(prop::collection::vec(0_u8..3, 0..3))), 0..5)),
             noise in prop::collection::vec(any::<u8>(), 0..60),
         ) {
@@ -275,8 +281,8 @@ mod tests {
                 });
                 Arc::new(all.seen_at(u64::MAX))
             });
-            let [first_log, next_file, last_sequence, closed] = numbers;
-            let edit = Edit { added, removed, first_log, next_file, last_sequence, closed, ranges };
+            let [first_log, next_file, last_sequence, closed, salt] = numbers;
+            let edit = Edit { added, removed, first_log, next_file, last_sequence, closed, ranges, salt };
             let mut bytes = Vec::new();
             edit.put(&mut bytes);
             prop_assert_eq!(Edit::parse(&bytes), Ok(edit));

@@ -7,7 +7,7 @@ use super::edit::Edit;
 use crate::error::{Error, Result};
 use crate::lsm::file_name::FileName;
 use crate::lsm::vfs::{Vfs, read_exact_at, write_all_at};
-use crate::lsm::wal::{Ended, LogWriter, read};
+use crate::lsm::wal::{Ended, LogWriter, read_retagged, tag};
 use std::path::{Path, PathBuf};
 
 pub(crate) const CURRENT: &str = "CURRENT";
@@ -55,13 +55,16 @@ impl Manifest {
         let failed = |error| Error::io(&path, "read", &error);
         let file = vfs.open(&path).map_err(failed)?;
         let mut edits = Vec::new();
-        let ended = read(&*file, number, |record| {
+        let mut salt = None;
+        let ended = read_retagged(&*file, number, |record| {
             let at = edits.len() as u64 + 1;
             if record.sequence != at {
                 return Err(Error::corrupt(&path, 0, "edits of the manifest are missing"));
             }
-            edits.push(Edit::parse(record.payload).map_err(|reason| Error::corrupt(&path, 0, reason))?);
-            Ok(())
+            let edit = Edit::parse(record.payload).map_err(|reason| Error::corrupt(&path, 0, reason))?;
+            salt = salt.or(edit.salt);
+            edits.push(edit);
+            Ok(tag(salt, number))
         });
         match ended.map_err(failed)?? {
             Ended::Damaged(at) => Err(Error::corrupt(&path, at, "an edit of the manifest is damaged")),
@@ -76,7 +79,9 @@ impl Manifest {
         let path = directory.join(name(number));
         let file = vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
         let mut manifest = Self { path, log: LogWriter::new(file, number), edits: 0, whole: 0 };
+        // Without a salt, so that an earlier version reads that a later one wrote it.
         manifest.append(everything)?;
+        manifest.log.retag(tag(everything.salt, number));
         manifest.whole = manifest.len();
         let (current, new) = (directory.join(CURRENT), directory.join(CURRENT_NEW));
         let step = |path: &Path, call, done: std::io::Result<()>| {

@@ -2,7 +2,8 @@
 
 use super::{Edit, Manifest, Recovered, TableFacts};
 use crate::error::Error;
-use crate::lsm::vfs::{Fault, SimDisk, Survival};
+use crate::lsm::vfs::{Fault, SimDisk, Survival, Vfs};
+use crate::lsm::wal::{Ended, read};
 use std::path::Path;
 
 const DIRECTORY: &str = "/d";
@@ -90,6 +91,25 @@ fn what_is_damaged_is_told() {
 }
 
 /// The ends of tables are keys, and a key can be longer than a limit that suits most stores.
+/// An earlier version reads the first edit, finds a field that it does not know, and says so.
+#[test]
+fn a_salt_is_in_the_first_edit_and_in_the_tags_of_the_others() {
+    let (disk, directory) = (disk(), Path::new(DIRECTORY));
+    let everything = Edit { salt: Some(7), ..edit(1) };
+    let mut manifest = Manifest::create(&disk, directory, 1, &everything).unwrap();
+    manifest.append(&edit(2)).unwrap();
+    let file = disk.open(manifest.path()).unwrap();
+    let mut found = Vec::new();
+    let ended = read(&*file, 1, |record| {
+        found.push(Edit::parse(record.payload));
+        Ok::<_, ()>(())
+    });
+    assert!(matches!(ended, Ok(Ok(Ended::Here(_)))), "{ended:?}");
+    assert_eq!(found, [Ok(everything.clone())]);
+    let recovered = Manifest::recover(&disk, directory).unwrap().unwrap();
+    assert_eq!(recovered.edits, [everything, edit(2)]);
+}
+
 #[test]
 fn a_manifest_is_not_begun_anew_until_it_has_grown_by_what_it_began_with() {
     const LIMIT: u64 = 1_000;

@@ -2,6 +2,7 @@
 
 use super::commit::{log_path, new_memtable};
 use super::health::Work;
+use super::open::draw_salt;
 use super::view::View;
 use super::work::listed;
 use super::{Inner, Tree};
@@ -11,7 +12,7 @@ use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
 use crate::lsm::record::{Stamp, is_before};
 use crate::lsm::table::{Table, TableCursor};
 use crate::lsm::vfs::{absolute, create_dirs, sync_name};
-use crate::lsm::wal::LogWriter;
+use crate::lsm::wal::{LogWriter, tag};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -94,7 +95,7 @@ impl Tree {
         let (file, memtable, inserter) = done.inspect_err(|error: &Error| {
             inner.health.fail(Work::Writes, error);
         })?;
-        commit.log = LogWriter::filled_ahead(file, number);
+        commit.log = LogWriter::filled_ahead(file, tag(Some(inner.salt), number));
         let next = commit.next;
         commit.log.mark(next);
         commit.log_path = path;
@@ -153,6 +154,7 @@ impl Tree {
             last_sequence: Some(last_sequence),
             closed: None,
             ranges: listed(&view.version.ranges),
+            salt: Some(draw_salt(vfs, directory)?),
         };
         let log = log_path(directory, highest + 2);
         vfs.create(&log).map_err(|error| Error::io(&log, "create", &error))?;

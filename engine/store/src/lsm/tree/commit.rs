@@ -14,7 +14,7 @@ use crate::lsm::file_name::FileName;
 use crate::lsm::memtable::{Common, Inserter, Memtable};
 use crate::lsm::record::{Kind, Record, Sequence, Stamp};
 use crate::lsm::sync::{Instant, MutexGuard, point};
-use crate::lsm::wal::{LogWriter, writes};
+use crate::lsm::wal::{LogWriter, tag, writes};
 use crate::nonblocking::NonBlocking;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -314,11 +314,11 @@ impl Inner {
                 let old = spare_path(&self.directory, spare);
                 self.vfs.rename(&old, path).map_err(|error| Error::io(&old, "rename", &error))?;
                 let file = self.vfs.reuse(path).map_err(|error| Error::io(path, "open", &error))?;
-                LogWriter::reused(file, number)
+                LogWriter::reused(file, tag(Some(self.salt), number))
             }
             None => {
                 let file = self.vfs.create(path).map_err(|error| Error::io(path, "create", &error))?;
-                LogWriter::filled_ahead(file, number)
+                LogWriter::filled_ahead(file, tag(Some(self.salt), number))
             }
         };
         if self.options.sync == SyncMode::Always {

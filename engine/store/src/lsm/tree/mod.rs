@@ -14,6 +14,8 @@ mod damage_test;
 #[cfg(test)]
 mod fault_test;
 #[cfg(test)]
+mod forge_test;
+#[cfg(test)]
 mod gap_test;
 mod health;
 #[cfg(not(shuttle))]
@@ -86,6 +88,8 @@ pub(crate) struct Tree {
 struct Inner {
     vfs: Arc<dyn Vfs>,
     directory: PathBuf,
+    /// What the tags of its logs are made of, drawn when it was opened.
+    salt: u64,
     options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
     pages: Arc<PageCache>,

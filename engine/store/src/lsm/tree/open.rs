@@ -25,7 +25,7 @@ use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::sync::{Condvar, Mutex, spawn};
 use crate::lsm::table::{BlockCache, PageCache, Table};
 use crate::lsm::vfs::{Home, Owner, Vfs, absolute, create_dirs, sync_name};
-use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, writes};
+use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, tag, writes};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,7 @@ impl Tree {
         let cache = (options.cache_bytes > 0)
             .then(|| Arc::new(BlockCache::new(options.cache_bytes, options.shape.block_bytes)));
         let pages = Arc::new(PageCache::new(vfs.memory()));
+        let salt = draw_salt(&*vfs, directory)?;
         let mut opening = Opening {
             vfs,
             directory,
@@ -57,6 +58,7 @@ impl Tree {
             pages,
             clock,
             home,
+            salt,
             next_file: 1,
             version: Version::default(),
         };
@@ -74,13 +76,14 @@ impl Tree {
             last_sequence: Some(found.last_sequence),
             closed: None,
             ranges: listed(&opening.version.ranges),
+            salt: Some(salt),
         };
         let manifest_file = opening.take_number();
         // Before the manifest that names it: a log that a manifest names is there.
         let first_path = log_path(directory, first_log);
         let log =
             opening.vfs.create(&first_path).map_err(|error| Error::io(&first_path, "create", &error))?;
-        let mut log = LogWriter::filled_ahead(log, first_log);
+        let mut log = LogWriter::filled_ahead(log, tag(Some(salt), first_log));
         log.mark(found.last_sequence + 1);
         let manifest = Manifest::create(&*opening.vfs, directory, manifest_file, &everything)?;
         for name in found.needless {
@@ -89,6 +92,11 @@ impl Tree {
         }
         opening.start(owner, manifest, (log, first_path, first_log), found.last_sequence)
     }
+}
+
+/// Random bits for the tags of logs.
+pub(super) fn draw_salt(vfs: &dyn Vfs, directory: &Path) -> Result<u64> {
+    vfs.random().map_err(|error| Error::io(directory, "draw random bits for", &error))
 }
 
 /// What was found in the directory.
@@ -106,6 +114,8 @@ struct Opening<'a> {
     pages: Arc<PageCache>,
     clock: Arc<dyn Clock>,
     home: Arc<Home>,
+    /// Of the logs to come.
+    salt: u64,
     next_file: u64,
     version: Version,
 }
@@ -130,8 +140,9 @@ impl Opening<'_> {
         // No name is used again, not even one that a power cut left behind.
         let highest = files.iter().map(|file| file.number()).max();
         self.next_file = highest.map_or(1, |highest| highest + 1);
-        let Merged { facts, first_log, next_file, last_sequence, closed, ranges } = Merged::of(&recovered)
-            .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
+        let Merged { facts, first_log, next_file, last_sequence, closed, ranges, salt } =
+            Merged::of(&recovered)
+                .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
         self.next_file = self.next_file.max(next_file);
         for ((level, number), facts) in facts {
             let table = self.open_table(number)?;
@@ -155,7 +166,7 @@ impl Opening<'_> {
                 "it is missing, and the manifest says that writes may be in it",
             ));
         }
-        let last_sequence = self.replay(&logs, last_sequence, closed)?;
+        let last_sequence = self.replay((&logs, salt), last_sequence, closed)?;
         let kept: Vec<_> = self.version.tables().map(|(_, table)| table.facts.number).collect();
         Ok(Found { last_sequence, needless: needless(&files, &kept) })
     }
@@ -168,12 +179,17 @@ impl Opening<'_> {
 
     /// Reads logs and makes tables of what they hold. The sequence number of the last write that came back.
     /// A store that was closed has all writes up to `closed`.
-    fn replay(&mut self, logs: &[u64], in_tables: Sequence, closed: Sequence) -> Result<Sequence> {
+    fn replay(
+        &mut self,
+        (logs, salt): (&[u64], Option<u64>),
+        in_tables: Sequence,
+        closed: Sequence,
+    ) -> Result<Sequence> {
         let mut replay = Replay { last: in_tables, in_tables, memtable: None, is_over: false, end: None };
         for number in logs {
             let path = log_path(self.directory, *number);
             let file = self.vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
-            let ended = read(&*file, *number, |record| replay.take(self, &path, record));
+            let ended = read(&*file, tag(salt, *number), |record| replay.take(self, &path, record));
             match ended.map_err(|error| Error::io(&path, "read", &error))?? {
                 Ended::Damaged(at) => {
                     return Err(Error::corrupt(&path, at, "a record that had been synced is damaged"));
@@ -208,6 +224,7 @@ impl Opening<'_> {
         let inner = Arc::new(Inner {
             vfs: self.vfs,
             directory: self.directory.to_owned(),
+            salt: self.salt,
             options: self.options,
             cache: self.cache,
             pages: self.pages,
@@ -301,6 +318,8 @@ pub(super) struct Merged {
     pub(super) last_sequence: Sequence,
     closed: Sequence,
     pub(super) ranges: Arc<Ranges>,
+    /// None in a store of 0.5.0 or 0.5.1.
+    pub(super) salt: Option<u64>,
 }
 
 impl Merged {
@@ -312,6 +331,7 @@ impl Merged {
             last_sequence: 0,
             closed: 0,
             ranges: Arc::default(),
+            salt: None,
         };
         for edit in &recovered.edits {
             for key in &edit.removed {
@@ -330,6 +350,7 @@ impl Merged {
             merged.next_file = edit.next_file.unwrap_or(merged.next_file);
             merged.last_sequence = edit.last_sequence.unwrap_or(merged.last_sequence);
             merged.closed = edit.closed.unwrap_or(merged.closed);
+            merged.salt = edit.salt.or(merged.salt);
             if let Some(ranges) = &edit.ranges {
                 merged.ranges = Arc::clone(ranges);
             }

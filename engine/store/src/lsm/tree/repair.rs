@@ -15,7 +15,7 @@ use crate::lsm::file_name::FileName;
 use crate::lsm::manifest::{CURRENT, Edit, Manifest, TableFacts};
 use crate::lsm::table::Table;
 use crate::lsm::vfs::{Vfs, absolute, create_dirs, exists, read_exact_at, write_all_at};
-use crate::lsm::wal::{Ended, read};
+use crate::lsm::wal::{Ended, read, tag};
 use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub(crate) fn repair(
     }
     let _lock = lock(&*vfs, directory)?;
     let recovered = Manifest::recover(&*vfs, directory)?.ok_or_else(missing)?;
-    let Merged { facts, first_log, next_file, last_sequence, ranges, .. } =
+    let Merged { facts, first_log, next_file, last_sequence, ranges, salt, .. } =
         Merged::of(&recovered).map_err(|reason| Error::corrupt(&current, 0, reason))?;
     let mut damage = Damage::default();
     let (mut kept, count) = (Vec::new(), facts.len());
@@ -72,7 +72,7 @@ pub(crate) fn repair(
         progress(done + 1, count);
     }
     let names = vfs.list(directory).map_err(|error| Error::io(directory, "list", &error))?;
-    damage.look_at_logs(&*vfs, directory, &names, first_log)?;
+    damage.look_at_logs(&*vfs, directory, &names, (first_log, salt))?;
     if damage.aside.is_empty() {
         return Ok(Vec::new());
     }
@@ -89,6 +89,8 @@ pub(crate) fn repair(
         last_sequence: Some(last_sequence),
         closed: None,
         ranges: listed(&ranges),
+        // The logs stay as they are.
+        salt,
     };
     Manifest::create(&*vfs, directory, number, &everything)?;
     damage.take_away(&*vfs, directory)?;
@@ -109,7 +111,13 @@ fn is_damage(error: &Error) -> bool {
 }
 
 impl Damage {
-    fn look_at_logs(&mut self, vfs: &dyn Vfs, directory: &Path, names: &[String], first: u64) -> Result<()> {
+    fn look_at_logs(
+        &mut self,
+        vfs: &dyn Vfs,
+        directory: &Path,
+        names: &[String],
+        (first, salt): (u64, Option<u64>),
+    ) -> Result<()> {
         let logs = names.iter().filter_map(|name| match FileName::parse(name) {
             Some(FileName::Log(number)) if number >= first => Some(number),
             _ => None,
@@ -125,7 +133,7 @@ impl Damage {
                 continue;
             }
             let file = vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
-            let ended = read(&*file, number, |_| Ok::<(), Infallible>(()));
+            let ended = read(&*file, tag(salt, number), |_| Ok::<(), Infallible>(()));
             if let Ok(Ended::Damaged(at)) = ended.map_err(|error| Error::io(&path, "read", &error))? {
                 let reason = Error::corrupt(&path, at, "a record that had been synced is damaged");
                 self.aside.push(Aside { path: path.clone(), versions: None, reason });

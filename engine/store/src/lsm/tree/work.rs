@@ -276,6 +276,7 @@ impl Inner {
             last_sequence: Some(last_sequence),
             closed: edit.closed,
             ranges: listed(&version.ranges),
+            salt: Some(self.salt),
         };
         let old = std::mem::replace(
             &mut state.manifest,

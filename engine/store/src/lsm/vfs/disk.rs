@@ -5,6 +5,7 @@ use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
 use crate::memory_limit::MemoryLimit;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::rand::{GetRandomFlags, getrandom};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -97,6 +98,19 @@ impl Vfs for Disk {
             }
         }
         Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn random(&self) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
+                Ok(count) => filled += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(u64::from_le_bytes(bytes))
     }
 
     fn memory(&self) -> Option<u64> {

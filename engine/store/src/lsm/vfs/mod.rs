@@ -71,6 +71,9 @@ pub(crate) trait Vfs: Send + Sync + 'static {
     /// where that is missing; [`io::ErrorKind::WouldBlock`] where another process has it.
     fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>>;
 
+    /// 64 random bits that nobody else knows.
+    fn random(&self) -> io::Result<u64>;
+
     /// Bytes of memory that copies of files may lie in, as far as is known: this process has to live in them, too.
     fn memory(&self) -> Option<u64> {
         None

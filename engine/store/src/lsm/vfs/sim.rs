@@ -60,6 +60,8 @@ struct State {
     history: Vec<String>,
     locked: BTreeSet<PathBuf>,
     operations: u64,
+    /// Random numbers that were drawn.
+    drawn: u64,
     fault: Option<(u64, Fault)>,
     faults: Option<Faults>,
     dead: bool,
@@ -439,6 +441,13 @@ impl Vfs for SimDisk {
         lasting_directories
             .extend(directories.iter().filter(|inside| inside.parent() == Some(path)).cloned());
         Ok(())
+    }
+
+    /// No operation. The same of each disk, so that a run can be repeated.
+    fn random(&self) -> io::Result<u64> {
+        let mut state = self.0.lock();
+        state.drawn += 1;
+        Ok(fastrand::Rng::with_seed(state.drawn).u64(..))
     }
 
     fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {

@@ -103,6 +103,10 @@ impl Vfs for Slow {
         Disk.lock(directory)
     }
 
+    fn random(&self) -> io::Result<u64> {
+        Disk.random()
+    }
+
     fn memory(&self) -> Option<u64> {
         Disk.memory()
     }

@@ -2,13 +2,18 @@
 
 mod reader;
 mod record;
+mod tag;
 #[cfg(test)]
 mod wal_test;
 mod writer;
 
-pub(crate) use reader::{Ended, read};
+pub(crate) use reader::{Ended, read, read_retagged};
 pub(crate) use record::{LogRecord, MAX_PAYLOAD, Write, put_write, writes};
+pub(crate) use tag::tag;
 pub(crate) use writer::LogWriter;
+
+#[cfg(test)]
+pub(crate) use record::put_record;
 
 #[cfg(feature = "parts")]
 pub(crate) use record::parse;

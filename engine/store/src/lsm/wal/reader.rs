@@ -19,21 +19,32 @@ pub(crate) enum Ended {
     Damaged(u64),
 }
 
-/// Hands the records of a log to `each`, in order and those without payload included, until it returns an error or the log ends.
+/// Hands the records of a log with this tag to `each`, in order and those without payload included, until
+/// it returns an error or the log ends.
 pub(crate) fn read<E>(
     file: &dyn ReadFile,
-    log: u64,
+    tag: u64,
     mut each: impl FnMut(LogRecord) -> Result<(), E>,
+) -> io::Result<Result<Ended, E>> {
+    read_retagged(file, tag, |record| each(record).map(|()| tag))
+}
+
+/// The same of a log in which a record says which tag the later ones have: `each` returns it.
+pub(crate) fn read_retagged<E>(
+    file: &dyn ReadFile,
+    mut tag: u64,
+    mut each: impl FnMut(LogRecord) -> Result<u64, E>,
 ) -> io::Result<Result<Ended, E>> {
     let mut window = Window { file, len: file.len()?, offset: 0, bytes: Vec::new() };
     let mut at = 0;
-    while let Some((record, length)) = window.record(at, log)? {
-        if let Err(error) = each(record) {
-            return Ok(Err(error));
+    while let Some((record, length)) = window.record(at, tag)? {
+        match each(record) {
+            Ok(next) => tag = next,
+            Err(error) => return Ok(Err(error)),
         }
         at += length as u64;
     }
-    Ok(Ok(if window.is_synced_after(at, log)? { Ended::Damaged(at) } else { Ended::Here(at) }))
+    Ok(Ok(if window.is_synced_after(at, tag)? { Ended::Damaged(at) } else { Ended::Here(at) }))
 }
 
 /// A piece of the file in memory.
@@ -60,20 +71,20 @@ impl Window<'_> {
     }
 
     /// The whole record at an offset, if there is one.
-    fn record(&mut self, at: u64, log: u64) -> io::Result<Option<(LogRecord<'_>, usize)>> {
+    fn record(&mut self, at: u64, tag: u64) -> io::Result<Option<(LogRecord<'_>, usize)>> {
         let head = self.at_least(at, HEADER)?;
         // A length that is damaged, too, asks for no more than the file has.
-        let is_ours = head.get(8..16).is_some_and(|bytes| bytes == log.to_le_bytes());
+        let is_ours = head.get(8..16).is_some_and(|bytes| bytes == tag.to_le_bytes());
         let len = head.first_chunk::<8>().map_or(0, |head| u64::from_le_bytes(*head) >> 32 & 0x7fff_ffff);
         if !is_ours || len > self.len {
             return Ok(None);
         }
         let bytes = self.at_least(at, HEADER + (len as usize).next_multiple_of(ALIGN))?;
-        Ok(parse(bytes, log))
+        Ok(parse(bytes, tag))
     }
 
     /// Whether a record behind the offset says that everything before it was synced.
-    fn is_synced_after(&mut self, at: u64, log: u64) -> io::Result<bool> {
+    fn is_synced_after(&mut self, at: u64, tag: u64) -> io::Result<bool> {
         let mut at = at + ALIGN as u64;
         while at + HEADER as u64 <= self.len {
             // No record has so many zeros in its header; a log that was filled ahead has many behind its end.
@@ -82,7 +93,7 @@ impl Window<'_> {
                 at += (zeros - HEADER).next_multiple_of(ALIGN) as u64;
                 continue;
             }
-            if self.record(at, log)?.is_some_and(|(record, _)| record.after_sync) {
+            if self.record(at, tag)?.is_some_and(|(record, _)| record.after_sync) {
                 return Ok(true);
             }
             at += ALIGN as u64;

@@ -1,15 +1,15 @@
 //! What is a record of the log? One batch of writes: whole or not at all.
 //!
 //! ```text
-//! 0   checksum of all that follows, seeded with the log's number
+//! 0   checksum of all that follows, seeded with the log's tag
 //! 4   length of the payload; top bit: everything before this record was synced when it was written
-//! 8   number of the log
+//! 8   tag of the log
 //! 16  sequence number of the batch's first write; the others follow
 //! 24  payload: writes, each kind, key length, value length, key, value
 //! ```
 //!
 //! Records begin at multiples of eight, with zeros in between. A segment that is used again holds records of an earlier log behind the end of this one; they have
-//! another number, and their checksums another seed.
+//! another tag, and their checksums another seed.
 
 use crate::lsm::checksum::checksum;
 use crate::lsm::coding::{MAX_VARINT, put_varint, take, take_u32, take_u64, take_varint};
@@ -57,34 +57,34 @@ pub(crate) fn put_write(payload: &mut Vec<u8>, write: &Write) {
 }
 
 /// Appends a record with this payload, which is at most [`MAX_PAYLOAD`] long, and zeros up to where the next one begins.
-pub(crate) fn put_record(out: &mut Vec<u8>, log: u64, record: &LogRecord) {
+pub(crate) fn put_record(out: &mut Vec<u8>, tag: u64, record: &LogRecord) {
     let begin = out.len();
     debug_assert!(begin.is_multiple_of(ALIGN) && record.payload.len() <= MAX_PAYLOAD);
     let len = record.payload.len() as u32 | if record.after_sync { SYNCED } else { 0 };
     let mut header = [0; HEADER];
     header[4..8].copy_from_slice(&len.to_le_bytes());
-    header[8..16].copy_from_slice(&log.to_le_bytes());
+    header[8..16].copy_from_slice(&tag.to_le_bytes());
     header[16..24].copy_from_slice(&record.sequence.to_le_bytes());
     out.reserve(HEADER + record.payload.len() + ALIGN);
     out.extend_from_slice(&header);
     out.extend_from_slice(record.payload);
-    let sum = checksum(&out[begin + 4..], log);
+    let sum = checksum(&out[begin + 4..], tag);
     out[begin..begin + 4].copy_from_slice(&sum.to_le_bytes());
     out.extend_from_slice(&[0; ALIGN][..out.len().next_multiple_of(ALIGN) - out.len()]);
 }
 
-/// The record at the beginning of `bytes`, and how far the next one is. `None` where there is no whole one of this log.
-pub(crate) fn parse(bytes: &[u8], log: u64) -> Option<(LogRecord<'_>, usize)> {
+/// The record at the beginning of `bytes`, and how far the next one is. `None` where there is no whole one of the log with this tag.
+pub(crate) fn parse(bytes: &[u8], tag: u64) -> Option<(LogRecord<'_>, usize)> {
     let mut rest = bytes;
     let sum = take_u32(&mut rest)?;
     let len = take_u32(&mut rest)?;
-    let (found_log, sequence) = (take_u64(&mut rest)?, take_u64(&mut rest)?);
-    if found_log != log {
+    let (found_tag, sequence) = (take_u64(&mut rest)?, take_u64(&mut rest)?);
+    if found_tag != tag {
         return None;
     }
     let payload = take(&mut rest, u64::from(len & !SYNCED))?;
     let end = HEADER + payload.len();
-    if checksum(&bytes[4..end], log) != sum {
+    if checksum(&bytes[4..end], tag) != sum {
         return None;
     }
     Some((LogRecord { sequence, after_sync: len & SYNCED != 0, payload }, end.next_multiple_of(ALIGN)))

@@ -27,7 +27,7 @@ static ZEROS: [u8; LAST_STEP as usize] = [0; LAST_STEP as usize];
 /// Writes one log.
 pub(crate) struct LogWriter {
     file: Box<dyn WriteFile>,
-    log: u64,
+    tag: u64,
     /// Bytes handed to the system.
     written: u64,
     /// Bytes that last.
@@ -44,7 +44,7 @@ pub(crate) struct LogWriter {
 /// A sync that was begun.
 pub(crate) struct PendingSync {
     file: Arc<dyn SyncFile>,
-    log: u64,
+    tag: u64,
     written: u64,
 }
 
@@ -55,11 +55,11 @@ impl PendingSync {
 }
 
 impl LogWriter {
-    /// A log with this number, from the beginning of a file that is new or used again.
-    pub(crate) fn new(file: Box<dyn WriteFile>, log: u64) -> Self {
+    /// A log with this tag, from the beginning of a file that is new or used again.
+    pub(crate) fn new(file: Box<dyn WriteFile>, tag: u64) -> Self {
         Self {
             file,
-            log,
+            tag,
             written: 0,
             synced: 0,
             filled: None,
@@ -70,19 +70,24 @@ impl LogWriter {
     }
 
     /// The same for a log of many records, which is filled ahead.
-    pub(crate) fn filled_ahead(file: Box<dyn WriteFile>, log: u64) -> Self {
-        Self { filled: Some(0), ..Self::new(file, log) }
+    pub(crate) fn filled_ahead(file: Box<dyn WriteFile>, tag: u64) -> Self {
+        Self { filled: Some(0), ..Self::new(file, tag) }
     }
 
     /// The same in a file that held an earlier log: as far as that is in the page cache, it takes the place of zeros.
-    pub(crate) fn reused(file: Box<dyn WriteFile>, log: u64) -> Self {
-        Self { is_reused: true, ..Self::filled_ahead(file, log) }
+    pub(crate) fn reused(file: Box<dyn WriteFile>, tag: u64) -> Self {
+        Self { is_reused: true, ..Self::filled_ahead(file, tag) }
+    }
+
+    /// Gives the records that are added from now on another tag.
+    pub(crate) fn retag(&mut self, tag: u64) {
+        self.tag = tag;
     }
 
     /// Appends a batch to what the next [`write`](Self::write) hands over.
     pub(crate) fn add(&mut self, sequence: Sequence, payload: &[u8]) {
         let after_sync = self.buffer.is_empty() && self.synced == self.written;
-        put_record(&mut self.buffer, self.log, &LogRecord { sequence, after_sync, payload });
+        put_record(&mut self.buffer, self.tag, &LogRecord { sequence, after_sync, payload });
     }
 
     /// Hands what was added to the system: then it survives the process.
@@ -154,19 +159,19 @@ impl LogWriter {
         if self.synced == self.written {
             return Ok(None);
         }
-        Ok(Some(PendingSync { file: self.file.syncer()?, log: self.log, written: self.written }))
+        Ok(Some(PendingSync { file: self.file.syncer()?, tag: self.tag, written: self.written }))
     }
 
     /// Takes notice of a sync that was done meanwhile, perhaps of an earlier log.
     pub(crate) fn end_sync(&mut self, done: &PendingSync) {
-        if done.log == self.log {
+        if done.tag == self.tag {
             self.synced = self.synced.max(done.written);
         }
     }
 
     /// Adds a mark that all writes before this one last, in whichever log they are: without it, what is missing looks like what was never written.
     pub(crate) fn mark(&mut self, next: Sequence) {
-        put_record(&mut self.buffer, self.log, &LogRecord { sequence: next, after_sync: true, payload: &[] });
+        put_record(&mut self.buffer, self.tag, &LogRecord { sequence: next, after_sync: true, payload: &[] });
     }
 
     /// Syncs, and leaves a mark that all of it was. Earlier logs have been synced.
