@@ -65,7 +65,7 @@ components: ## Run the criterion benchmarks of all parts, beside like parts of o
 	@rm -rf $(TARGET_DIR)/criterion
 	@CRITERION_HOME=$(abspath $(TARGET_DIR))/criterion $(STATIC_BENCH) -p plumbkv-components -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
 
-test: setup fmt-check clippy lint-docs build test-rust test-shuttle test-scripts test-python compat test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, orders of threads, smoke, site
+test: setup fmt-check clippy lint-docs build test-rust test-shuttle simulate test-scripts test-python compat test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, orders of threads, smoke, site
 	@echo "make test: all parts passed"
 
 .PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository valgrind calibrate rehearse machine-check propose

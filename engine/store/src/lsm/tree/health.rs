@@ -48,8 +48,10 @@ impl Health {
 
     /// Notes a failure.
     pub(super) fn fail(&self, work: Work, error: &Error) {
+        // Locked until it shows: a recovery in between would hide it.
+        let mut no_room = self.no_room.lock();
         if is_no_room(error) {
-            self.no_room.lock()[work as usize].get_or_insert_with(|| error.clone());
+            no_room[work as usize].get_or_insert_with(|| error.clone());
         } else {
             let _ = self.failed.set(error.clone());
         }

@@ -134,3 +134,23 @@ fn a_panic_behind_the_writes_ends_them_with_an_error() {
     drop(tree);
     assert!(value(&open(&disk, options(SyncMode::OnCall)).unwrap(), 0) > 0);
 }
+
+/// Room for tables is one thing; what was acknowledged is in a log that is there already.
+#[test]
+fn a_sync_goes_on_where_only_a_flush_or_a_merge_lacks_room() {
+    let full = Error::io(Path::new("/d/000100.table"), "write", &ErrorKind::StorageFull.into());
+    for work in [super::health::Work::Writes, super::health::Work::Merges] {
+        let disk = SimDisk::new();
+        let tree = open(&disk, TreeOptions { has_workers: false, ..small(SyncMode::OnCall) }).unwrap();
+        set(&tree, 1, 7).unwrap();
+        tree.inner.health.fail(work, &full);
+        let done = tree.sync();
+        let copy = disk.copy();
+        copy.restart(Survival::Nothing);
+        let copy = open(&copy, small(SyncMode::OnCall)).unwrap();
+        assert_eq!((done, value(&copy, 1)), (Ok(()), 7), "{work:?}");
+        if work == super::health::Work::Merges {
+            assert_eq!(tree.flush(), Ok(()), "all of it is in tables");
+        }
+    }
+}

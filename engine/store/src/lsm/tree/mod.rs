@@ -272,7 +272,7 @@ impl Tree {
         drop(commit);
         while self.inner.flush_oldest()? {}
         self.inner.remove_spare();
-        self.inner.look()
+        Ok(())
     }
 
     /// Syncs and ends; what was acknowledged lasts.

@@ -8,6 +8,21 @@ use super::commit::memtable_bytes;
 use super::options::SyncMode;
 use crate::error::{Error, Result};
 
+/// The lead of a writer that does not wait. It ends when this is dropped, also by a panic.
+struct LedBriefly<'a>(&'a Inner);
+
+impl Drop for LedBriefly<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.queue.lock();
+        (queue.is_led, queue.is_led_briefly) = (false, false);
+        let is_awaited = queue.is_awaited() || queue.brief_waiters > 0;
+        drop(queue);
+        if is_awaited {
+            self.0.turn.notify_all();
+        }
+    }
+}
+
 impl Inner {
     pub(super) fn write_now(&self, payload: &[u8], count: u64) -> Result<()> {
         if self.options.sync == SyncMode::Always {
@@ -25,15 +40,8 @@ impl Inner {
         }
         (queue.is_led, queue.is_led_briefly) = (true, true);
         drop(queue);
-        let done = self.commit_now(payload, count);
-        let mut queue = self.queue.lock();
-        (queue.is_led, queue.is_led_briefly) = (false, false);
-        let is_awaited = queue.is_awaited() || queue.brief_waiters > 0;
-        drop(queue);
-        if is_awaited {
-            self.turn.notify_all();
-        }
-        done
+        let _led = LedBriefly(self);
+        self.commit_now(payload, count)
     }
 
     fn commit_now(&self, payload: &[u8], count: u64) -> Result<()> {

@@ -10,11 +10,16 @@ impl Inner {
     /// Makes all that was acknowledged before the call last.
     pub(super) fn sync(&self) -> Result<()> {
         let _alone = self.syncing.lock();
-        self.look()?;
+        if self.health.is_over() {
+            return self.look();
+        }
+        // Where only a flush or a merge lacks room, the logs are whole, and their sync is what was promised.
         self.sync_logs().inspect_err(|error| {
+            let mut commit = self.commit.lock();
             // Pages that could not be written may be gone: no later sync of these logs proves anything.
-            self.commit.lock().is_suspect = true;
+            commit.is_suspect = true;
             self.health.fail(Work::Writes, error);
+            drop(commit);
             self.wake_all();
         })
     }
