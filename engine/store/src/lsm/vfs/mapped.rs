@@ -8,8 +8,10 @@ use rustix::fs::{FsWord, fstat, fstatfs};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::ptr::NonNull;
 
-/// File systems that overwrite a block where it lies, by the numbers of statfs(2): ext2 to ext4, XFS, tmpfs.
-const IN_PLACE: [FsWord; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
+/// File systems that overwrite a block in place, by the numbers of statfs(2): ext2 to ext4, tmpfs. Not XFS:
+/// where files share blocks (reflinks, its default), a page that is touched needs another block, and a
+/// full disk would be a signal.
+const IN_PLACE: [FsWord; 2] = [0xEF53, 0x0102_1994];
 
 /// The size of a page that the question about the cache is answered for.
 const PAGE: usize = 4 << 10;
