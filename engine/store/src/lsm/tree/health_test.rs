@@ -119,6 +119,7 @@ fn a_panic_behind_the_writes_ends_them_with_an_error() {
         Arc::clone(&clock) as Arc<dyn Clock>,
     )
     .unwrap();
+    set(&tree, 100, 7).unwrap();
     clock.0.store(true, Ordering::Relaxed);
     // Several threads, so that one waits for room while others wait for it.
     std::thread::scope(|scope| {
@@ -132,7 +133,7 @@ fn a_panic_behind_the_writes_ends_them_with_an_error() {
     });
     assert!(matches!(tree.failure(), Some(Error::Panicked { .. })));
     drop(tree);
-    assert!(value(&open(&disk, options(SyncMode::OnCall)).unwrap(), 0) > 0);
+    assert_eq!(value(&open(&disk, options(SyncMode::OnCall)).unwrap(), 100), 7);
 }
 
 /// Room for tables is one thing; what was acknowledged is in a log that is there already.
