@@ -34,9 +34,11 @@ pub(super) fn watched<T>(
         Phase::Settle => false,
         _ => return (run(), Watch::default()),
     };
+    // Before the sampler starts: its windows cover the whole phase.
+    let begin = Instant::now();
     std::thread::scope(|scope| {
         let (stop, stopped) = channel();
-        let sampler = scope.spawn(move || sample(store, Path::new(location), with_windows, &stopped));
+        let sampler = scope.spawn(move || sample(store, Path::new(location), begin, with_windows, &stopped));
         let done = run();
         drop(stop);
         // Without samples the figures that need them are absent.
@@ -44,8 +46,13 @@ pub(super) fn watched<T>(
     })
 }
 
-fn sample(store: &Store, location: &Path, with_windows: bool, stopped: &Receiver<()>) -> Watch {
-    let begin = Instant::now();
+fn sample(
+    store: &Store,
+    location: &Path,
+    begin: Instant,
+    with_windows: bool,
+    stopped: &Receiver<()>,
+) -> Watch {
     let mut watch = Watch::default();
     let (mut start, mut counted) = (Duration::ZERO, 0);
     loop {
