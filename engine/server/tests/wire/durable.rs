@@ -135,8 +135,8 @@ fn settings_of_a_store_need_one() {
     }
     let (code, text) = refused(plumbkv(&["serve", "--data", "store", "--sync", "sometimes"]));
     assert!(code == 64 && text.contains("'sometimes'"), "{code} {text}");
-    let (code, text) = refused(plumbkv(&["serve", "--listen", "127.0.0.1:0", "--data", "/nonexistent/a/b"]));
-    assert!(code == 1 && text.contains("/nonexistent/a/b: cannot create: "), "{code} {text}");
+    let (code, text) = refused(plumbkv(&["serve", "--listen", "127.0.0.1:0", "--data", "/dev/null/a/b"]));
+    assert!(code == 1 && text.contains("/dev/null/a/b: cannot create: "), "{code} {text}");
 }
 
 #[test]
