@@ -107,6 +107,24 @@ impl Options {
         self.with_durable(|durable| durable.budget = Some(bytes))
     }
 
+    /// Files of tables that are open at once, at least 1; others are opened when they are read, and the
+    /// least recently used ones are closed. Default: 1024, or half of the descriptors that the process
+    /// may have (`ulimit -n`) where that is less. A higher limit than three quarters of those is not used.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Options};
+    ///
+    /// let db = Database::open(Options::durable(&path).max_open_files(100))?;
+    /// assert!(db.storage_stats()?.open_files <= 100);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
+    #[must_use]
+    pub fn max_open_files(self, files: usize) -> Self {
+        self.with_durable(|durable| durable.max_open_files = Some(files))
+    }
+
     /// Bytes of the block cache, 0 for none, whatever else the budget holds. Default: what memtables, indexes and filters leave of it.
     ///
     /// ```

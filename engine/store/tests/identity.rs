@@ -244,3 +244,59 @@ fn a_store_that_is_open_stays_locked_when_its_lock_file_is_removed() {
     db.close().unwrap();
     open(folder.path()).unwrap();
 }
+
+/// Tables have the same numbers in the other store, and their blocks would pass for its own.
+#[test]
+fn a_snapshot_that_outlives_its_database_reads_no_file_of_another_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let open = || Database::open(Options::durable(&path).memory_budget(1 << 20).max_open_files(1)).unwrap();
+    let load = |value: u8| {
+        let db = open();
+        for number in 0..20 * KEYS {
+            db.set(format!("key:{number:06}").as_bytes(), &[value; 400]).unwrap();
+            if number % KEYS == 0 {
+                db.flush().unwrap();
+            }
+        }
+        db.flush().unwrap();
+        db
+    };
+    let db = load(1);
+    let snapshot = db.snapshot().unwrap();
+    assert!(db.storage_stats().unwrap().tables() > 3);
+    db.close().unwrap();
+    fs::rename(&path, folder.path().join("moved")).unwrap();
+    let other = load(3);
+    let (mut right, mut refused) = (0, 0);
+    for number in 0..20 * KEYS {
+        match snapshot.get(format!("key:{number:06}").as_bytes()) {
+            Ok(found) => {
+                assert_eq!(found.as_deref(), Some(&[1; 400][..]), "key {number}");
+                right += 1;
+            }
+            Err(Error::Io { message, .. }) => {
+                assert!(message.contains("its database was closed"), "{message}");
+                refused += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(refused > 0 && right + refused == 20 * KEYS, "{right} right, {refused} refused");
+    drop(snapshot);
+    other.verify(|_| ()).unwrap();
+}
+
+#[test]
+fn a_store_whose_directory_is_moved_goes_on_to_read_its_own_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let db = Database::open(Options::durable(&path).memory_budget(1 << 20).max_open_files(1)).unwrap();
+    fill(&db, 1);
+    db.flush().unwrap();
+    fill(&db, 2);
+    db.compact().unwrap();
+    fs::rename(&path, folder.path().join("moved")).unwrap();
+    check(&db, 2);
+    assert!(db.storage_stats().unwrap().file_opens > 1);
+}

@@ -110,6 +110,7 @@ pub(crate) struct DurableOptions {
     pub(crate) cache: Option<u64>,
     pub(crate) compression: Compression,
     pub(crate) merge_bytes_per_second: Option<u64>,
+    pub(crate) max_open_files: Option<usize>,
 }
 
 impl DurableOptions {
@@ -122,6 +123,7 @@ impl DurableOptions {
             cache: None,
             compression: Compression::default(),
             merge_bytes_per_second: None,
+            max_open_files: None,
         }
     }
 
@@ -145,6 +147,10 @@ impl DurableOptions {
             let reason =
                 "merges that do not go on stop all writes in the end; leave it out for no limit".to_owned();
             return Err(Error::InvalidOption { option: "merge_bytes_per_second", reason });
+        }
+        if self.max_open_files == Some(0) {
+            let reason = "a table cannot be read without a file that is open; allow at least 1".to_owned();
+            return Err(Error::InvalidOption { option: "max_open_files", reason });
         }
         if self.compression == Compression::Zstd && !lsm::HAS_ZSTD {
             let reason = "this build is without the feature `zstd`; build with it, or use Lz4".to_owned();
@@ -191,8 +197,55 @@ impl DurableOptions {
             },
             level0_stop,
             merge_bytes_per_second: self.merge_bytes_per_second,
+            open_tables: open_tables(self.max_open_files, descriptors()),
             manifest_bytes: 4 << 20,
             has_workers: true,
         })
+    }
+}
+
+/// File descriptors that the process may have; `None` where they are not limited.
+fn descriptors() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
+/// Open files of tables where nothing else is said.
+const OPEN_FILES: usize = 1024;
+
+/// Files of tables that may be open at once, in a process that may have so many descriptors. Logs, the
+/// manifest, tables being written and the rest of the program need some as well.
+fn open_tables(wanted: Option<usize>, descriptors: Option<u64>) -> usize {
+    let of_limit = |part: u64, of: u64| {
+        descriptors.map_or(usize::MAX, |all| usize::try_from(all / of * part).unwrap_or(usize::MAX))
+    };
+    let most = match wanted {
+        Some(wanted) => wanted.min(of_limit(3, 4)),
+        None => OPEN_FILES.min(of_limit(1, 2)),
+    };
+    most.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_take_no_more_descriptors_than_the_process_can_spare() {
+        // What is asked for, what the process may have, and what tables get.
+        let cases = [
+            (None, None, 1024),
+            (None, Some(1 << 20), 1024),
+            (None, Some(1024), 512),
+            (None, Some(64), 32),
+            (None, Some(1), 1),
+            (Some(5_000), None, 5_000),
+            (Some(5_000), Some(1 << 20), 5_000),
+            (Some(5_000), Some(1024), 768),
+            (Some(10), Some(1024), 10),
+            (Some(10), Some(2), 1),
+        ];
+        for (wanted, descriptors, expected) in cases {
+            assert_eq!(open_tables(wanted, descriptors), expected, "{wanted:?} of {descriptors:?}");
+        }
     }
 }

@@ -7,7 +7,9 @@ use std::ops::{Bound, RangeBounds};
 
 /// The database at one moment. It costs nothing to take; as long as it is kept, so are the files and memtables of that moment.
 ///
-/// It may outlive its database, and reads on then. Files that it alone needed are removed when it is
+/// It may outlive its database, and reads on then, where no more tables are needed than
+/// [`Options::max_open_files`](crate::Options::max_open_files): files that are closed by then are not
+/// opened again, and a read of one returns [`Error::Io`](crate::Error::Io). Files that it alone needed are removed when it is
 /// dropped; after the database was closed, when the store is opened again.
 ///
 /// ```

@@ -57,6 +57,11 @@ pub struct StorageStats {
     pub frozen_memtables: usize,
     /// Bytes of memory that indexes and filters take.
     pub index_bytes: u64,
+    /// Files of tables that are open; [`Options::max_open_files`](crate::Options::max_open_files) limits them.
+    pub open_files: usize,
+    /// Times that a file of a table was opened: far more than there are tables where that limit is too
+    /// low for what is read.
+    pub file_opens: u64,
     /// Bytes of the block cache.
     pub cache_bytes: u64,
     /// Blocks that were found there.
@@ -151,6 +156,8 @@ impl Durable {
             memtable_bytes: stats.memtable_bytes,
             frozen_memtables: stats.frozen_memtables,
             index_bytes: stats.index_bytes,
+            open_files: stats.open_tables,
+            file_opens: stats.table_opens,
             cache_bytes: stats.cache_bytes,
             cache_hits: stats.cache_hits,
             cache_misses: stats.cache_misses,

@@ -55,6 +55,7 @@ impl Drawn {
             },
             level0_stop: level0_tables + random.usize(1..=6),
             merge_bytes_per_second: one_of(random, &[None, None, None, Some(100_000)]),
+            open_tables: one_of(random, &[1, 2, 5, 1_000]),
             manifest_bytes: one_of(random, &[300, 1_000, 20_000]),
             has_workers: true,
             ..like

@@ -2,6 +2,7 @@
 
 use super::block::{Block, Damage};
 use super::cache::BlockCache;
+use super::files::{TableFile, TableFiles};
 use super::filter::Filter;
 use super::footer::{FOOTER, Footer};
 use super::frame;
@@ -13,7 +14,7 @@ use crate::lsm::vfs::{Home, ReadFile, Vfs, read_exact_at, read_exact_once_at};
 use crate::nonblocking::NonBlocking;
 use std::cell::RefCell;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,15 +55,13 @@ impl Part<'_> {
 
 /// A table that is there to be read.
 pub(crate) struct Table {
-    file: Arc<dyn ReadFile>,
-    path: PathBuf,
+    file: TableFile,
     number: u64,
     footer: Footer,
     pub(super) index: Index,
     pub(super) filter: Option<Filter>,
     cache: Option<Arc<BlockCache>>,
     pages: Option<Arc<PageCache>>,
-    home: Option<Arc<Home>>,
     is_needless: AtomicBool,
 }
 
@@ -74,18 +73,29 @@ impl Table {
         number: u64,
         cache: Option<Arc<BlockCache>>,
     ) -> Result<Self> {
+        Self::open_in(vfs, path, number, cache, TableFiles::new(1))
+    }
+
+    /// The same, and shares the limit of open files with other tables.
+    pub(crate) fn open_in(
+        vfs: &Arc<dyn Vfs>,
+        path: &Path,
+        number: u64,
+        cache: Option<Arc<BlockCache>>,
+        files: Arc<TableFiles>,
+    ) -> Result<Self> {
         let failed = |error| Error::io(path, "open", &error);
-        let file = vfs.open(path).map_err(failed)?;
+        let file = TableFile::open(vfs, path, files).map_err(failed)?;
         let len = file.len().map_err(failed)?;
         let damaged = |offset, reason| Error::corrupt(path, offset, reason);
         let footer_at = len
             .checked_sub(FOOTER as u64)
             .ok_or_else(|| damaged(0, "this is shorter than a table can be"))?;
         let mut bytes = [0; FOOTER];
-        read_exact_at(&*file, &mut bytes, footer_at).map_err(failed)?;
+        read_exact_at(&file, &mut bytes, footer_at).map_err(failed)?;
         let footer = Footer::parse(&bytes, number, len).map_err(|reason| damaged(footer_at, reason))?;
         let filter_at = footer.blocks_len;
-        let part = Part { file: &*file, path, number, at: filter_at, len: footer.filter_len };
+        let part = Part { file: &file, path, number, at: filter_at, len: footer.filter_len };
         let filter = (footer.filter_len > 0).then(|| part.read(Filter::new)).transpose()?;
         let index_at = filter_at + footer.filter_len;
         let index = Part { at: index_at, len: footer.index_len, ..part }.read(Index::new)?;
@@ -94,14 +104,12 @@ impl Table {
         }
         Ok(Self {
             file,
-            path: path.to_owned(),
             number,
             footer,
             index,
             filter,
             cache,
             pages: None,
-            home: None,
             is_needless: AtomicBool::new(false),
         })
     }
@@ -114,7 +122,7 @@ impl Table {
 
     /// May remove its file from this directory; without this, none does.
     pub(crate) fn owned_by(mut self, home: &Arc<Home>) -> Self {
-        self.home = Some(Arc::clone(home));
+        self.file.set_home(Arc::clone(home));
         self
     }
 
@@ -216,11 +224,11 @@ impl Table {
         // Who does not wait reads nothing from the device, and has not asked for a block yet.
         let leaves_a_copy = NonBlocking::is_on() || self.pages.as_ref().is_none_or(|pages| pages.takes(key));
         let read = if leaves_a_copy { read_exact_at } else { read_exact_once_at };
-        let done = read(&*self.file, &mut space.framed, begin)
+        let done = read(&self.file, &mut space.framed, begin)
             .map_err(|error| self.read_failed(&error))
             .and_then(|()| {
                 frame::open(&space.framed, self.number, &mut space.raw)
-                    .map_err(|reason| Error::corrupt(&self.path, begin, reason))
+                    .map_err(|reason| Error::corrupt(self.file.path(), begin, reason))
             })
             .map(f);
         if space.framed.capacity() + space.raw.capacity() > KEPT {
@@ -248,20 +256,20 @@ impl Table {
     /// Reads the bytes from one place of the file to another, blocks as they lie there.
     pub(super) fn read_framed(&self, begin: u64, end: u64, framed: &mut Vec<u8>) -> Result<()> {
         framed.resize((end - begin) as usize, 0);
-        read_exact_at(&*self.file, framed, begin).map_err(|error| self.read_failed(&error))
+        read_exact_at(&self.file, framed, begin).map_err(|error| self.read_failed(&error))
     }
 
     fn read_failed(&self, error: &std::io::Error) -> Error {
         match error.kind() {
             ErrorKind::WouldBlock => self.would_block(),
-            _ => Error::io(&self.path, "read", error),
+            _ => Error::io(self.file.path(), "read", error),
         }
     }
 
     /// Takes a block that was read out of its frame.
     pub(super) fn unframe(&self, framed: &[u8], begin: u64, raw: &mut Vec<u8>) -> Result<()> {
         let opened = frame::open_into(framed, self.number, raw);
-        opened.map_err(|reason| Error::corrupt(&self.path, begin, reason))
+        opened.map_err(|reason| Error::corrupt(self.file.path(), begin, reason))
     }
 
     #[cold]
@@ -273,14 +281,14 @@ impl Table {
     }
 
     pub(super) fn damaged(&self, block: usize, reason: &'static str) -> Error {
-        Error::corrupt(&self.path, self.index.range(block).0, reason)
+        Error::corrupt(self.file.path(), self.index.range(block).0, reason)
     }
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
-        if let (true, Some(home)) = (*self.is_needless.get_mut(), &self.home) {
-            home.remove(&self.path);
+        if *self.is_needless.get_mut() {
+            self.file.remove();
         }
     }
 }

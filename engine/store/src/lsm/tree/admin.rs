@@ -51,6 +51,9 @@ pub(crate) struct TreeStats {
     pub(crate) frozen_memtables: usize,
     /// Bytes of memory that indexes and filters take.
     pub(crate) index_bytes: u64,
+    /// Files of tables that are open, and times that one was opened.
+    pub(crate) open_tables: usize,
+    pub(crate) table_opens: u64,
     pub(crate) cache_bytes: u64,
     pub(crate) cache_hits: u64,
     pub(crate) cache_misses: u64,
@@ -208,6 +211,8 @@ impl Inner {
             memtable_bytes,
             frozen_memtables: view.frozen.len(),
             index_bytes: index_bytes(version),
+            open_tables: self.files.open_files(),
+            table_opens: self.files.opened(),
             cache_bytes: cache.map_or(0, super::BlockCache::bytes),
             cache_hits: cache.map_or(0, super::BlockCache::hits),
             cache_misses: cache.map_or(0, super::BlockCache::misses),

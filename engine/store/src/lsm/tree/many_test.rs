@@ -79,7 +79,13 @@ fn a_block_is_read_once_for_all_keys_in_it() {
         filter_bits_per_key: 10,
         piece_bytes: 1_000,
     };
-    let options = TreeOptions { cache_bytes: 0, shape, table_bytes: 20_000, ..small(SyncMode::OnCall) };
+    let options = TreeOptions {
+        cache_bytes: 0,
+        shape,
+        open_tables: 100,
+        table_bytes: 20_000,
+        ..small(SyncMode::OnCall)
+    };
     let tree = open(&disk, options).unwrap();
     let keys: Vec<_> = (0..1_000_u32).map(u32::to_be_bytes).collect();
     let mut ingest = tree.ingest();

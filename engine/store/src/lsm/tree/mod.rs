@@ -61,7 +61,7 @@ use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::range_deletions::put_end;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::sync::{Condvar, JoinHandle, Mutex, point};
-use crate::lsm::table::{BlockCache, PageCache};
+use crate::lsm::table::{BlockCache, PageCache, TableFiles};
 use crate::lsm::vfs::{Owner, Vfs};
 use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
@@ -93,6 +93,7 @@ struct Inner {
     options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
     pages: Arc<PageCache>,
+    files: Arc<TableFiles>,
     /// What readers read; `state` has the same.
     view: ArcSwap<View>,
     /// The newest write that counts.

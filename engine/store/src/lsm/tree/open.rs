@@ -23,8 +23,8 @@ use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::sync::{Condvar, Mutex, spawn};
-use crate::lsm::table::{BlockCache, PageCache, Table};
-use crate::lsm::vfs::{Home, Owner, Vfs, absolute, create_dirs, sync_name};
+use crate::lsm::table::{BlockCache, PageCache, Table, TableFiles};
+use crate::lsm::vfs::{Home, Owner, Spared, Vfs, absolute, create_dirs, sync_name};
 use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, tag, writes};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
@@ -40,6 +40,9 @@ impl Tree {
         options: TreeOptions,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
+        let files = TableFiles::new(options.open_tables);
+        let spared = Arc::clone(&files);
+        let vfs: Arc<dyn Vfs> = Arc::new(Spared { vfs, close_some: move || spared.close_half() });
         let directory = &*absolute(directory)?;
         create_dirs(&*vfs, directory).map_err(|error| Error::io(directory, "create", &error))?;
         // Before `LOCK` is made: a directory of somebody else stays as it is.
@@ -56,6 +59,7 @@ impl Tree {
             options,
             cache,
             pages,
+            files,
             clock,
             home,
             salt,
@@ -112,6 +116,7 @@ struct Opening<'a> {
     options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
     pages: Arc<PageCache>,
+    files: Arc<TableFiles>,
     clock: Arc<dyn Clock>,
     home: Arc<Home>,
     /// Of the logs to come.
@@ -173,7 +178,8 @@ impl Opening<'_> {
 
     fn open_table(&self, number: u64) -> Result<Arc<Table>> {
         let path = table_path(self.directory, number);
-        let table = Table::open(&self.vfs, &path, number, self.cache.clone())?;
+        let (cache, files) = (self.cache.clone(), Arc::clone(&self.files));
+        let table = Table::open_in(&self.vfs, &path, number, cache, files)?;
         Ok(Arc::new(table.asking(&self.pages).owned_by(&self.home)))
     }
 
@@ -228,6 +234,7 @@ impl Opening<'_> {
             options: self.options,
             cache: self.cache,
             pages: self.pages,
+            files: self.files,
             view: ArcSwap::new(Arc::clone(&view)),
             published: AtomicU64::new(last_sequence),
             clock: self.clock,

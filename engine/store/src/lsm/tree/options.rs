@@ -34,6 +34,8 @@ pub(crate) struct TreeOptions {
     pub(crate) level0_stop: usize,
     /// Bytes of keys and values that merges behind the writes read in a second at most.
     pub(crate) merge_bytes_per_second: Option<u64>,
+    /// Files of tables that are open at once at most; others are opened when they are read.
+    pub(crate) open_tables: usize,
     /// A manifest that has grown to this is begun anew.
     pub(crate) manifest_bytes: u64,
     /// Without, nothing is flushed or merged but on call: for tests that need to know what happens when.
@@ -58,6 +60,7 @@ impl Default for TreeOptions {
             targets: Targets { level0_tables: 4, base_bytes: 256 << 20, multiplier: 10 },
             level0_stop: 20,
             merge_bytes_per_second: None,
+            open_tables: 1024,
             manifest_bytes: 4 << 20,
             has_workers: true,
         }

@@ -36,6 +36,7 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         targets: Targets { level0_tables: 2, base_bytes: 1_000, multiplier: 3 },
         level0_stop: 8,
         merge_bytes_per_second: None,
+        open_tables: 3,
         manifest_bytes: 1_000,
         has_workers: false,
     }

@@ -295,7 +295,8 @@ impl Inner {
 
     pub(super) fn open_table(&self, facts: &TableFacts) -> Result<Arc<Table>> {
         let path = table_path(&self.directory, facts.number);
-        let table = Table::open(&self.vfs, &path, facts.number, self.cache.clone())?;
+        let (cache, files) = (self.cache.clone(), Arc::clone(&self.files));
+        let table = Table::open_in(&self.vfs, &path, facts.number, cache, files)?;
         Ok(Arc::new(table.asking(&self.pages).owned_by(&self.owner.0)))
     }
 

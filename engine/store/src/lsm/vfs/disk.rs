@@ -17,11 +17,12 @@ use std::sync::Arc;
 pub(crate) struct Disk;
 
 struct Written {
-    file: File,
+    /// Shared with what syncs it: a descriptor of its own might not be had.
+    file: Arc<File>,
     mapped: Option<Mapped>,
 }
 
-struct Synced(File);
+struct Synced(Arc<File>);
 struct Read(File);
 
 /// A lock on a directory. `LOCK` is what earlier versions lock; the directory itself stays locked when
@@ -120,7 +121,7 @@ impl Vfs for Disk {
 
 impl Written {
     fn new(file: File) -> Self {
-        Self { file, mapped: None }
+        Self { file: Arc::new(file), mapped: None }
     }
 }
 
@@ -151,7 +152,7 @@ impl WriteFile for Written {
     }
 
     fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {
-        Ok(Arc::new(Synced(self.file.try_clone()?)))
+        Ok(Arc::new(Synced(Arc::clone(&self.file))))
     }
 }
 
@@ -252,6 +253,11 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 impl Locked for Lock {
     fn remove(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.directory, name, AtFlags::empty())?)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadFile>> {
+        let file = openat(&self.directory, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Arc::new(Read(File::from(file))))
     }
 }
 

@@ -5,8 +5,9 @@
 //! a table removes its file through its [`Home`], which knows the directory itself instead of a path
 //! to it, and does nothing any more once the lock was released. The next opening removes what is left.
 
-use super::Locked;
+use super::{Locked, ReadFile};
 use crate::lsm::sync::RwLock;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,10 +25,22 @@ impl Home {
     /// Removes a file of the directory while that is locked. One that stays is removed when the store
     /// is opened.
     pub(crate) fn remove(&self, path: &Path) {
-        if let (Some(lock), Some(name)) = (&*self.0.read(), path.file_name().and_then(|name| name.to_str())) {
+        if let (Some(lock), Some(name)) = (&*self.0.read(), name_of(path)) {
             let _ = lock.remove(name);
         }
     }
+
+    /// Opens a file of the directory while that is locked.
+    pub(crate) fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadFile>> {
+        match (&*self.0.read(), name_of(path)) {
+            (Some(lock), Some(name)) => lock.open(name),
+            _ => Err(io::Error::other("the file is not open, and its database was closed")),
+        }
+    }
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name().and_then(|name| name.to_str())
 }
 
 impl Drop for Owner {

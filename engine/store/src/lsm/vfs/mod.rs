@@ -13,6 +13,7 @@ mod sim;
 mod sim_test;
 #[cfg(debug_assertions)]
 mod slow;
+mod spared;
 
 use crate::error::{Error, Result};
 use crate::nonblocking::NonBlocking;
@@ -29,6 +30,7 @@ pub(crate) use sim::{Fault, SimDisk, Survival};
 pub(crate) use sim::{FaultCounts, FaultPlan};
 #[cfg(debug_assertions)]
 pub use slow::slow_disk;
+pub(crate) use spared::{Spared, is_exhausted, none_left};
 
 /// The file system of the machine.
 pub(crate) fn disk() -> Arc<dyn Vfs> {
@@ -126,6 +128,9 @@ pub(crate) trait ReadFile: Send + Sync {
 pub(crate) trait Locked: Send + Sync {
     /// Removes a file from the directory that was locked, wherever that is by now.
     fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Opens a file of that directory to be read.
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadFile>>;
 }
 
 /// The path from the root on, so that the store stays where it is when the process changes its working

@@ -549,6 +549,13 @@ impl Locked for Lock {
         }
         self.disk.remove(&self.directory.join(name))
     }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadFile>> {
+        if self.disk.0.lock().life != self.life {
+            return Err(io::Error::other("a lock of before the power cut"));
+        }
+        Vfs::open(&self.disk, &self.directory.join(name))
+    }
 }
 
 impl Drop for Lock {

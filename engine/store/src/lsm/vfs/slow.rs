@@ -46,6 +46,11 @@ struct Read {
     times: Arc<Times>,
 }
 
+struct Lock {
+    lock: Box<dyn Locked>,
+    times: Arc<Times>,
+}
+
 struct Written {
     file: Box<dyn WriteFile>,
     times: Arc<Times>,
@@ -100,7 +105,7 @@ impl Vfs for Slow {
     }
 
     fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {
-        Disk.lock(directory)
+        Ok(Box::new(Lock { lock: Disk.lock(directory)?, times: Arc::clone(&self.0) }))
     }
 
     fn random(&self) -> io::Result<u64> {
@@ -109,6 +114,16 @@ impl Vfs for Slow {
 
     fn memory(&self) -> Option<u64> {
         Disk.memory()
+    }
+}
+
+impl Locked for Lock {
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.lock.remove(name)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadFile>> {
+        Ok(Arc::new(Read { file: self.lock.open(name)?, times: Arc::clone(&self.times) }))
     }
 }
 
