@@ -33,7 +33,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers rivals bench bench-all components test test-rust test-model test-shuttle simulate test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site readme serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers rivals bench bench-all components test test-rust test-model test-shuttle simulate mutants test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site readme serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -97,6 +97,9 @@ test-shuttle: ## Orders of threads, drawn at random: a memtable that is read and
 simulate: ## The whole durable store under simulated threads, disk, clock, faults and power cuts: SEEDS=2000 from FROM=0 on; SEED=n tells one step by step
 	@RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=$(TARGET_DIR)/shuttle $(if $(SEED),SIMULATE_SEED=$(SEED)) SIMULATE_FROM=$(or $(FROM),0) SIMULATE_SEEDS=$(or $(SEEDS),2000) \
 	cargo test --locked -p plumbkv --lib simulation:: -- --nocapture
+
+mutants: ## Break the durable store in one place after the other: which of SEEDS=20000 simulations finds each? NAMES="..." chooses; about an hour
+	@.ci/mutants $(or $(SEEDS),20000) $(NAMES)
 
 package: ## Pack the store as a crate, and build the README's example against what was packed
 	@.ci/package

@@ -1,4 +1,4 @@
-//! Phases that delete, and phases that are watched: do they count what they did, and see an engine that lies?
+//! Phases that delete and phases that are watched: their counts, and engines that return wrong results.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 

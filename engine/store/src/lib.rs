@@ -58,10 +58,12 @@ compile_error!(
     "plumbkv runs on Linux only: it uses preadv2, madvise(MADV_POPULATE_WRITE) and cgroups; see `Systems` in its README"
 );
 
-// The README's example runs as a doctest.
+// The examples of the README and of the guides run as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+#[doc = include_str!("../docs/guide/keys.md")]
+#[doc = include_str!("../docs/guide/backup.md")]
+struct Documents;
 
 mod bytes;
 mod clock;

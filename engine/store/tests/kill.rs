@@ -14,11 +14,13 @@
     reason = "helpers of tests; clippy exempts only the tests themselves"
 )]
 
+mod child;
+
+use child::kill_after;
 use plumbkv::{Batch, Database, Options, SyncMode};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Names the directory of the child, and makes it one.
@@ -100,27 +102,10 @@ fn child() {
 
 /// Lets a child live for a while, and kills it. The ledger: the last number of each thread.
 fn live(path: &Path, mode: usize, lifetime: Duration) -> BTreeMap<u64, u64> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
-        .env(DIRECTORY, path)
-        .env(MODE, mode.to_string())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        stdout.read_to_string(&mut text).map(|_| text)
-    });
-    std::thread::sleep(lifetime);
-    // By its own handle: the SIGKILL reaches this child and no other process.
-    child.kill().unwrap();
-    let output = child.wait_with_output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code().is_none(), "the child ended by itself: {errors}");
+    let mode = mode.to_string();
+    let text = kill_after(lifetime, &[(DIRECTORY, path.as_os_str()), (MODE, mode.as_ref())]);
     let mut ledger = BTreeMap::new();
-    for line in reader.join().unwrap().unwrap().lines() {
+    for line in text.lines() {
         if let ["written", thread, number] = line.split(' ').collect::<Vec<_>>()[..] {
             let (thread, number): (u64, u64) = (thread.parse().unwrap(), number.parse().unwrap());
             let before = ledger.insert(thread, number);

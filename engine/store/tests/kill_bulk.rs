@@ -14,11 +14,12 @@
     reason = "helpers of tests; clippy exempts only the tests themselves"
 )]
 
+mod child;
+
+use child::kill_after;
 use plumbkv::{Database, Direction, Options, SyncMode};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const DIRECTORY: &str = "PLUMBKV_KILL_BULK_DIRECTORY";
@@ -112,25 +113,8 @@ fn child() {
 
 /// What the child said before it was killed.
 fn live(path: &Path, mode: usize, lifetime: Duration) -> Vec<(String, u64)> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
-        .env(DIRECTORY, path)
-        .env(MODE, mode.to_string())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        stdout.read_to_string(&mut text).map(|_| text)
-    });
-    std::thread::sleep(lifetime);
-    child.kill().unwrap();
-    let output = child.wait_with_output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code().is_none(), "the child ended by itself: {errors}");
-    let text = reader.join().unwrap().unwrap();
+    let mode = mode.to_string();
+    let text = kill_after(lifetime, &[(DIRECTORY, path.as_os_str()), (MODE, mode.as_ref())]);
     let line = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
         ["ledger", what, number] => Some((what.to_owned(), number.parse().unwrap())),
         _ => None,

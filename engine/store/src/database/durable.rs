@@ -74,7 +74,7 @@ impl Database {
     /// Removes the keys in `range`, at one moment and whatever there is in it: it is one small write, as durable as any other, and atomic. Snapshots that were taken before keep the keys.
     /// An empty range removes nothing.
     ///
-    /// What it removes is not read, so nobody knows how many keys that were. The room on the disk comes back when what is in memory has become tables, or with the merges that follow;
+    /// It does not read the range, so it returns no count. Disk space is freed when the memtable is flushed, or by the merges that follow;
     /// [`compact`](Self::compact) brings that forward. To remove everything, files included, there is [`clear`](Self::clear).
     ///
     /// # Errors

@@ -34,7 +34,7 @@ pub struct CompactProgress {
     pub left_bytes: u64,
 }
 
-/// A bound may be as long as a key, and a byte longer where it stands directly behind one.
+/// A bound may be as long as a key, and a byte longer if it is the key directly behind one.
 fn check_bound(bound: &[u8]) -> Result<()> {
     check_key(bound.strip_suffix(&[0]).unwrap_or(bound))
 }

@@ -2,7 +2,7 @@
 
 mod admin;
 mod change;
-mod counters;
+mod increments;
 mod ingest;
 mod keys;
 mod options;
@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::sync::Mutex;
 use crate::lsm::{Batch as TreeBatch, SyncMode as TreeSyncMode, Tree, TreeOptions, Vfs, disk};
-use counters::Counters;
+use increments::Increments;
 use keys::Locks;
 use scan::Positions;
 use std::cell::RefCell;
@@ -40,7 +40,7 @@ pub(crate) struct Durable {
     clock: Arc<dyn Clock>,
     locks: Locks,
     /// Increments that wait for each other's sync.
-    counters: Counters,
+    increments: Increments,
     /// The longest entry.
     entry_limit: u64,
     budget: u64,
@@ -85,7 +85,7 @@ impl Durable {
             tree: Tree::open(vfs, path, tree_options, Arc::clone(&clock))?,
             clock,
             locks: Locks::new(),
-            counters: Counters::new(),
+            increments: Increments::new(),
             entry_limit: budget / 4,
             budget,
             syncs_always: tree_options.sync == TreeSyncMode::Always,

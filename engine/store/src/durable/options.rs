@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn tables_take_no_more_descriptors_than_the_process_can_spare() {
-        // What is asked for, what the process may have, and what tables get.
+        // The option, the limit of the process, and what tables get.
         let cases = [
             (None, None, 1024),
             (None, Some(1 << 20), 1024),

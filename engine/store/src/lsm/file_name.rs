@@ -1,7 +1,7 @@
 //! Names of a store's files: a number of six digits or more, and what kind of file it is.
 //!
 //! A file is the store's only if its name is exactly what the store would print. Another spelling of
-//! a number, or a number that no store reaches, is the name of somebody else's file.
+//! a number, or a number that no store reaches, is the name of another program's file.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
-//! Which keys were deleted by range, and when? A sorted list of pieces that do not overlap, each with the numbers of the
+//! Range deletions: a sorted list of pieces that do not overlap, each with the numbers of the
 //! deletions that cover it. A deletion hides the versions of its keys that are older than itself from
 //! readers that are not.
 //!
 //! The list of a memtable has every number: readers of earlier moments are not to see the later ones.
-//! The list that the manifest keeps has of each piece only the newest: whoever sees those tables sees it.
+//! The list that the manifest keeps has of each piece only the newest, because every reader of those tables sees it.
 
 use crate::lsm::record::Sequence;
 use std::cmp::Ordering;
@@ -183,7 +183,7 @@ pub(crate) fn put_end(end: Option<&[u8]>) -> Vec<u8> {
     end.map_or_else(Vec::new, |end| [&[1], end].concat())
 }
 
-/// The end that a value stands for.
+/// The end that a value encodes.
 pub(crate) fn take_end(value: &[u8]) -> Option<&[u8]> {
     value.split_first().map(|(_, end)| end)
 }

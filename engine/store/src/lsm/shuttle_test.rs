@@ -211,7 +211,7 @@ fn group_that_fails() {
     let operations = disk.operations();
     disk.fail(operations + 3, Fault::Error(std::io::ErrorKind::StorageFull));
     let done = write_together(tree);
-    assert!(done.iter().any(|(_, refused)| *refused > 0), "no writer was told of the failure");
+    assert!(done.iter().any(|(_, refused)| *refused > 0), "no writer got the error");
     let found = content(&open(&disk).unwrap());
     for (writer, (done, _)) in (0..WRITERS).zip(done) {
         let number = number_of(&found, writer).unwrap_or(0);

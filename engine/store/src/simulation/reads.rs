@@ -6,7 +6,7 @@ use super::model::{Bytes, Entry, State};
 use super::world::World;
 use crate::durable::{Direction, Durable, Snapshot};
 use crate::error::{Error, Result};
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::sync::atomic::Ordering;
 
 type Pairs = Vec<(Vec<u8>, Entry)>;
@@ -155,19 +155,7 @@ fn ranges(client: &mut Client, (world, db): (&World, &Durable)) -> Result<()> {
     };
     let (from, to) = (bound(), bound());
     let bounds = (from.as_ref().map(|key| &key[..]), to.as_ref().map(|key| &key[..]));
-    let is_within = |key: &[u8]| {
-        let is_above = match bounds.0 {
-            Bound::Unbounded => true,
-            Bound::Included(from) => key >= from,
-            Bound::Excluded(from) => key > from,
-        };
-        is_above
-            && match bounds.1 {
-                Bound::Unbounded => true,
-                Bound::Included(to) => key <= to,
-                Bound::Excluded(to) => key < to,
-            }
-    };
+    let is_within = |key: &[u8]| RangeBounds::<[u8]>::contains(&bounds, key);
     let most = if client.random.bool() { 5 } else { usize::MAX };
     let snapshot = db.snapshot();
     let expected: Vec<_> = live(client, world).into_iter().filter(|(key, _)| is_within(key)).collect();

@@ -9,7 +9,7 @@ use super::world::World;
 use crate::durable::Durable;
 use crate::error::Result;
 use fastrand::Rng;
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -140,19 +140,7 @@ fn delete_range(random: &mut Rng, clients: &mut [Client], here: (&World, &Durabl
         std::mem::swap(&mut from, &mut to);
     }
     let bounds = (from.as_ref().map(|key| &key[..]), to.as_ref().map(|key| &key[..]));
-    let is_within = |key: &[u8]| {
-        let is_above = match bounds.0 {
-            Bound::Unbounded => true,
-            Bound::Included(from) => key >= from,
-            Bound::Excluded(from) => key > from,
-        };
-        is_above
-            && match bounds.1 {
-                Bound::Unbounded => true,
-                Bound::Included(to) => key <= to,
-                Bound::Excluded(to) => key < to,
-            }
-    };
+    let is_within = |key: &[u8]| RangeBounds::<[u8]>::contains(&bounds, key);
     let effects =
         clients.iter().map(|client| gone(client.part.state.keys().filter(|key| is_within(key)))).collect();
     change_all(clients, here, "delete_range", effects, |db| db.delete_range(bounds));

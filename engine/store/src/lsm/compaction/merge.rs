@@ -55,7 +55,7 @@ fn walk(
         }
         let deleted = if output.ranges.is_empty() { None } else { output.ranges.piece_of(found) };
         if let Some(piece) = deleted.filter(|piece| stamp.sequence() < piece.newest()) {
-            // What lies below is hidden as well, until it is dropped there.
+            // Older versions in lower levels are hidden as well, until a merge drops them there.
             merge.pass(piece)?;
             continue;
         }

@@ -14,6 +14,9 @@ mod place;
 mod retain;
 mod tombstones;
 
+#[cfg(test)]
+pub(crate) use pick_test::any_table;
+
 pub(crate) use full::{Slice, Sweep, slices};
 pub(crate) use merge::write_tables;
 pub(crate) use output::{Open, Output, table_path};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const TARGETS: Targets = Targets { level0_tables: 4, base_bytes: 100, multiplier: 10 };
 
 /// Some table: what is in it makes no difference here.
-pub(super) fn any_table() -> Arc<Table> {
+pub(crate) fn any_table() -> Arc<Table> {
     let disk = SimDisk::new();
     disk.make_dir(Path::new("/d"));
     let shape =

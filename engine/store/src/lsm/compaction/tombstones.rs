@@ -1,5 +1,5 @@
 //! Which tables are merged because of what was deleted? At once those of which a deleted range hides everything: they go without being read. When there is nothing else to do, those that hold more deletions
-//! than half of their versions, from level to level down to the lowest, where a deletion is over, and those in which a deletion of a range is still to be carried out.
+//! than half of their versions, from level to level down to the lowest, where a deletion ends, and those in which a deletion of a range is still to be carried out.
 
 use super::pick::{Choice, Targets, allowed, level0_choice, target};
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
@@ -49,7 +49,7 @@ mod tests {
     const TARGETS: Targets = Targets { level0_tables: 4, base_bytes: 1_000, multiplier: 10 };
 
     fn version(tables: &[(usize, u64, u8, u8, u64)], ranges: Ranges) -> Version {
-        use crate::lsm::compaction::pick_test::any_table;
+        use crate::lsm::compaction::any_table;
         use crate::lsm::manifest::Edit;
         let added = tables.iter().map(|&(level, number, first, last, deletions)| {
             let facts = TableFacts {

@@ -1,11 +1,11 @@
-//! Where does no key live? A walk that passes many deleted versions leaves a wish; when the store has looked there again, it
-//! is known as a gap, and later walks seek past it.
+//! Gaps: ranges without live keys, which walks seek past instead of reading tombstones. A walk that
+//! passes many deleted versions leaves a wish; the store checks that range again and lists it as a gap.
 //!
-//! A gap holds for readers from its number on. It is exact: it is listed, not yet in force, while nobody
-//! commits; then a walk at the number that is published by then has to find nothing in it; and from the
-//! moment it is listed, whoever writes a value into it cuts it there before that write is published. So a
-//! reader that loads the list after its own number sees each cut that matters to it. A value whose time
-//! is over ends a gap: to a reader with an earlier time it lives.
+//! A gap holds for readers from its number on. It is exact: it is listed, not yet in force, under the
+//! lock of commits; then a walk at the number published by then has to find nothing in it; and from the
+//! moment it is listed, a write of a value into it cuts it there before that write is published. So a
+//! reader that loads the list after its own number sees each cut that matters to it. An expired value
+//! ends a gap, because a reader with an earlier time still sees it.
 
 use crate::lsm::record::Sequence;
 use crate::lsm::sync::Mutex;
@@ -48,7 +48,7 @@ impl Gap {
 /// By key; they do not overlap.
 pub(crate) type List = Vec<Gap>;
 
-/// The gap that a key lies in, for a reader at this number.
+/// The gap that contains a key, for a reader at this number.
 pub(super) fn gap_of<'a>(list: &'a List, key: &[u8], at: Sequence) -> Option<&'a Gap> {
     holding(list, key).map(|place| &list[place]).filter(|gap| gap.since <= at)
 }
@@ -62,7 +62,7 @@ fn holding(list: &List, key: &[u8]) -> Option<usize> {
 #[derive(Default)]
 pub(crate) struct Gaps {
     list: ArcSwap<List>,
-    /// Whoever changes the list.
+    /// Held while the list changes.
     change: Mutex<()>,
     wish: Mutex<Option<Span>>,
     has_wish: AtomicBool,
@@ -73,6 +73,12 @@ impl Gaps {
     /// As it is now: for a reader that knows its number already.
     pub(crate) fn list(&self) -> Arc<List> {
         self.list.load_full()
+    }
+
+    /// Whether none is listed.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.load().is_empty()
     }
 
     /// A walk has passed many deleted keys there.
@@ -92,7 +98,7 @@ impl Gaps {
         self.wish.lock().take()
     }
 
-    /// Lists a gap that is to be looked at, but for where there are some already. The caller sees to it that nobody commits meanwhile.
+    /// Lists a gap that is to be looked at, but for where there are some already. The caller holds the lock of commits.
     pub(crate) fn begin(&self, (from, to): &Span) -> u64 {
         let look = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
         self.edit(|list| {
@@ -188,7 +194,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Of single bytes, so that each key can be asked for.
+        /// Keys of a single byte, so that each can be looked up.
         #[test]
         fn no_gap_holds_a_key_that_was_written_since_and_each_holds_what_was_looked_at(
             steps in prop::collection::vec((0_u8..4, 0_u8..20, prop::option::of(0_u8..20), any::<bool>()), 1..60),

@@ -177,7 +177,7 @@ impl LevelCursor {
         self.tables.get(number).is_some_and(|table| table.facts.last_sequence < piece.newest())
     }
 
-    /// Tables that lie within the range and hold nothing newer are not opened.
+    /// Tables inside the range that hold nothing newer are not opened.
     fn pass(&mut self, piece: &Piece) -> Result<()> {
         let mut number = self.number;
         let is_within = |number: usize| {

@@ -269,7 +269,7 @@ impl Visible {
         Ok(())
     }
 
-    /// Whether a key that is gone lies before the end of what is walked through, on the way forward.
+    /// Whether a deleted key is before the bound of a forward walk.
     fn is_within(&self, key: &[u8]) -> bool {
         self.bound.as_ref().is_none_or(|bound| key < &bound[..])
     }
@@ -298,7 +298,7 @@ impl Passed {
         self.count += 1;
     }
 
-    /// A value whose time is over is there for those with an earlier time.
+    /// An expired value is visible to readers with an earlier time.
     #[inline]
     fn note_unless_over(&mut self, key: &[u8], stamp: Stamp) {
         match stamp.kind() {

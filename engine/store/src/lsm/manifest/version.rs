@@ -4,7 +4,7 @@
 use super::edit::{Edit, TableFacts};
 use crate::lsm::iter::LevelTables;
 use crate::lsm::range_deletions::{Piece, Ranges};
-use crate::lsm::record::prefix;
+use crate::lsm::record::{prefix, shared_len};
 use crate::lsm::table::{Index, Table};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ impl Version {
         let first = self.tables().map(|(_, table)| &table.facts.first_key).min();
         let last = self.tables().map(|(_, table)| &table.facts.last_key).max();
         let (Some(first), Some(last)) = (first, last) else { return &[] };
-        &first[..first.iter().zip(last).take_while(|(a, b)| a == b).count()]
+        &first[..shared_len(first, last)]
     }
 
     /// Bytes in a level.
@@ -179,29 +179,8 @@ impl Version {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lsm::record::{Kind, Record, Stamp};
-    use crate::lsm::table::{Compression, Shape, TableBuilder};
-    use crate::lsm::vfs::{SimDisk, Vfs};
+    use crate::lsm::compaction::any_table;
     use proptest::prelude::*;
-    use std::path::PathBuf;
-
-    /// One table, under as many names and ranges as a test wants.
-    fn table() -> Arc<Table> {
-        let disk = SimDisk::new();
-        disk.make_dir(std::path::Path::new("/d"));
-        let path = PathBuf::from("/d/1");
-        let shape = Shape {
-            block_bytes: 64,
-            compression: Compression::None,
-            filter_bits_per_key: 0,
-            piece_bytes: 100,
-        };
-        let mut builder = TableBuilder::new(disk.create(&path).unwrap(), 1, shape);
-        builder.add(&Record { key: b"k", stamp: Stamp::new(1, Kind::Set), value: b"v" }).unwrap();
-        builder.finish().unwrap();
-        let vfs: Arc<dyn Vfs> = Arc::new(disk);
-        Arc::new(Table::open(&vfs, &path, 1, None).unwrap())
-    }
 
     fn key() -> impl Strategy<Value = Vec<u8>> {
         let family = prop::sample::select(vec!["account:", "account:eu:berlin:", "session:", "a", ""]);
@@ -227,7 +206,7 @@ mod tests {
             let sorted = sorted.enumerate().map(|(at, (first, last))| (1 + at % 2, facts(at as u64, first, last)));
             let flushed = flushed.iter().zip(1_000..).map(|((one, other), at)| (0, facts(at, one, other)));
             let added: Vec<_> = sorted.chain(flushed).collect();
-            let (table, mut version) = (table(), Version::default());
+            let (table, mut version) = (any_table(), Version::default());
             let mut edits = vec![Edit { added: added.clone(), ..Edit::default() }];
             if is_opened {
                 // As `open` does, then a change of one level.

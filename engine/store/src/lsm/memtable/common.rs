@@ -5,7 +5,7 @@
 //! would have to look at a dozen versions. So the families of the memtable before are known by name:
 //! the first byte of the eight says which one it is, the others come from behind its name.
 
-use crate::lsm::record::prefix;
+use crate::lsm::record::{prefix, shared_len};
 
 /// Families that are known by name.
 const MOST: usize = 32;
@@ -26,10 +26,6 @@ impl<T: AsRef<[u8]> + ?Sized> From<&T> for Common {
     fn from(shared: &T) -> Self {
         Self { shared: shared.as_ref().into(), families: Vec::new() }
     }
-}
-
-fn shared_len(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 
 impl Common {

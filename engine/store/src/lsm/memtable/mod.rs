@@ -85,7 +85,7 @@ impl Memtable {
         (record.key == key).then_some(record)
     }
 
-    /// Whether a range was deleted. Whoever has loaded a number that is published sees all deletions up to it.
+    /// Whether a range was deleted. A reader that has loaded a published number sees all deletions up to it.
     #[inline]
     pub(crate) fn has_ranges(&self) -> bool {
         self.has_ranges.load(Ordering::Acquire)

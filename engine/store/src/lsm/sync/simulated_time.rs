@@ -49,7 +49,7 @@ impl std::ops::Sub for Instant {
     }
 }
 
-/// A timed wait: wakes its condition variable at its end. Dropped, it is over.
+/// A timed wait: wakes its condition variable at its end. It ends when it is dropped.
 pub(super) struct Alarm(Option<(u64, u64)>);
 
 impl Alarm {

@@ -3,9 +3,8 @@
 //! Along the entries it is enough to know how much of the wanted key the entry before had. Where the next one shares more than that with it, it stands before the
 //! wanted key for the same reason; where it shares less, it stands behind; only where it shares just as much is there something to compare.
 
-use super::block_builder::shared_len;
 use crate::lsm::coding::{take, take_varint};
-use crate::lsm::record::{Record, Stamp, is_before};
+use crate::lsm::record::{Record, Stamp, is_before, shared_len};
 use std::cmp::Ordering;
 
 /// What is wrong with a block.

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::lsm::coding::put_varint;
-use crate::lsm::record::Record;
+use crate::lsm::record::{Record, shared_len};
 
 /// Entries from one that shares nothing to the next, at least.
 const RESTART_INTERVAL: usize = 16;
@@ -95,14 +95,4 @@ impl BlockBuilder {
         self.last_key.clear();
         self.entries = 0;
     }
-}
-
-/// Bytes that two keys begin with alike.
-#[inline]
-pub(crate) fn shared_len(one: &[u8], other: &[u8]) -> usize {
-    // Keys may share kilobytes: as much at once as a comparison takes without looking at each byte.
-    const STEP: usize = 64;
-    let chunks = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
-    let at = STEP * chunks.take_while(|(a, b)| a == b).count();
-    at + one[at..].iter().zip(&other[at..]).take_while(|(a, b)| a == b).count()
 }

@@ -1,17 +1,17 @@
 //! The index of a table: which block may hold a key, without reading anything. Of each block the index keeps a key that is not before its last one, and before the
 //! first one of the next, as short as it can be.
 //!
-//! In memory the part that all of these keys share is kept once, and the eight bytes after it, the head, as a number; most searches look at nothing else. They lie in groups, each with the
+//! In memory the part that all of these keys share is kept once, and the eight bytes after it, the head, as a number; most searches look at nothing else. Heads are stored in groups, each with the
 //! places of its blocks, and above the groups in two thin layers: a search waits for two or three lines of memory, and for none of them twice.
 //!
 //! Where many neighbours have the same head, as the keys of one family beside others, they are a node of their own (`index_node.rs`), with what they share and heads behind that: a trie, of
 //! which the tables of most stores have one or two levels. Keys with equal heads that are too few for a node are searched by halves.
 
 use super::block::{BlockCursor, Damage};
-use super::block_builder::{BlockBuilder, shared_len};
+use super::block_builder::BlockBuilder;
 use super::index_node::{HEAD, Node, nodes};
 use crate::lsm::coding::{put_varint, take_varint};
-use crate::lsm::record::{Kind, Record, Stamp};
+use crate::lsm::record::{Kind, Record, Stamp, shared_len};
 use crate::prefetch;
 
 /// The index of a table while that is written.
@@ -136,7 +136,7 @@ impl Index {
             if key.get(shared) < last.get(shared) {
                 return Err("an index is out of order");
             }
-            // With less than that the first one begins, which is read by nobody but a node of one block.
+            // Of the first key its length: only a node of one block reads it.
             shares.push(if shares.is_empty() { key.len() } else { shared } as u32);
             last.truncate(shared);
             last.extend_from_slice(&key[shared..]);

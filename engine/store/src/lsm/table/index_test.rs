@@ -38,7 +38,7 @@ proptest! {
                 prop_assert_eq!(index.find(key), number);
             }
         }
-        // A key that is not there: nothing at or after it lies in an earlier block than the one that is found.
+        // A key that is not there: nothing at or after it is in an earlier block than the one that is found.
         let all: BTreeSet<_> = keys.iter().cloned().collect();
         for probe in probes.iter().flat_map(|probe| [with(probe), probe.clone()]) {
             let found = index.find(&probe);

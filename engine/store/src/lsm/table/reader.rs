@@ -126,7 +126,7 @@ impl Table {
         self
     }
 
-    /// Removes the file once nobody reads it any more, if the store is open then.
+    /// Removes the file once the last reader has dropped the table, if the store is open then.
     pub(crate) fn remove_when_dropped(&self) {
         self.is_needless.store(true, Ordering::Relaxed);
     }

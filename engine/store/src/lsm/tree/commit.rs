@@ -59,6 +59,7 @@ struct Refused {
 }
 
 /// What became of a group: its first batches were committed, the others failed.
+#[derive(Clone)]
 struct Outcome {
     committed: usize,
     error: Option<Error>,
@@ -152,9 +153,8 @@ impl Inner {
             });
             self.commit_all(own.into_iter().chain(waiting))
         };
-        let own_outcome = Outcome { committed: outcome.committed, error: outcome.error.clone() };
-        led.outcome = Some(outcome);
-        own_outcome
+        led.outcome = Some(outcome.clone());
+        outcome
     }
 
     /// An error where the tree takes no writes.
@@ -214,7 +214,7 @@ impl Inner {
         }
         self.append(commit, group).inspect_err(|error| {
             commit.is_suspect = true;
-            // While the log is locked: whoever finds it suspect finds the reason.
+            // While the log is locked: a writer that finds it suspect finds the reason.
             self.health.fail(Work::Writes, error);
             self.wake_all();
         })?;
@@ -237,6 +237,8 @@ impl Inner {
         if self.options.sync == SyncMode::Always {
             commit.log.sync().map_err(failed)?;
         }
+        // Gaps are listed under the lock of commits: none comes before the group is inserted.
+        let has_gaps = !self.gaps.is_empty();
         for write in group.iter().flat_map(|(payload, _)| writes(payload)) {
             let write = write.map_err(|reason| Error::corrupt(&commit.log_path, commit.log.len(), reason))?;
             let record =
@@ -248,7 +250,7 @@ impl Inner {
                     "a batch is longer than it said",
                 ));
             }
-            if matches!(write.kind, Kind::Set | Kind::SetUntil) {
+            if has_gaps && matches!(write.kind, Kind::Set | Kind::SetUntil) {
                 self.gaps.cut(write.key);
             }
             commit.next += 1;

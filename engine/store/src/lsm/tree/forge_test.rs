@@ -31,7 +31,7 @@ fn record(log: u64, sequence: u64, after_sync: bool, write: Option<(&[u8], &[u8]
     record
 }
 
-/// A record that says that all before it was synced, so often that one of them lies at a multiple of
+/// A record that says that all before it was synced, so often that one of them is at a multiple of
 /// eight, wherever this begins.
 fn at_each_phase(log: u64) -> Vec<u8> {
     let mut all = Vec::new();
@@ -53,7 +53,7 @@ fn is_log(file: FileName) -> bool {
     matches!(file, FileName::Log(_))
 }
 
-/// The value lies in a log whose file is used again, then the process is killed: what is there when the
+/// The value is in a log whose file is used again, then the process is killed: what is there when the
 /// store is opened, and the number of the last log.
 fn used_again(value: &[u8]) -> (Result<Model, Error>, u64) {
     let disk = SimDisk::new();

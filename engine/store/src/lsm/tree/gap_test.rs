@@ -1,4 +1,4 @@
-//! Does a walk that seeks past deleted keys show exactly what is there, whoever writes meanwhile?
+//! Gaps: a walk that seeks past deleted keys shows exactly the live ones, beside concurrent writers.
 
 use super::tree_test::{everything, open, small};
 use super::{Batch, SyncMode, Tree, TreeOptions};
@@ -79,7 +79,7 @@ fn a_walk_past_deleted_keys_shows_what_is_there_whoever_writes() {
     assert!(counts.0 > 2_000 && counts.1 > 100, "{counts:?}");
 }
 
-/// The first key of a queue, and the last of a stack, while thousands that are gone lie before and behind.
+/// The first key of a queue, and the last of a stack, with thousands of deleted keys before and behind.
 #[test]
 fn what_is_gone_is_passed_once() {
     let disk = SimDisk::new();

@@ -2,8 +2,8 @@
 //!
 //! Two kinds of failure. *No room* (a full disk, a quota) passes: writes are refused with the error of
 //! the system, reads go on, and the step that failed is tried again until it succeeds. Any other
-//! failure of a log, a flush or a merge stays until the store is opened again, because nobody can tell
-//! what the disk holds.
+//! failure of a log, a flush or a merge stays until the store is opened again, because what the disk
+//! holds is unknown.
 
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
@@ -30,12 +30,12 @@ pub(super) struct Health {
 }
 
 /// Whether a failure passes when there is room again.
-pub(super) fn is_no_room(error: &Error) -> bool {
+fn is_no_room(error: &Error) -> bool {
     matches!(error, Error::Io { kind: ErrorKind::StorageFull | ErrorKind::QuotaExceeded, .. })
 }
 
 impl Health {
-    /// The reason why writes are refused, if they are. Of several failures the first.
+    /// The reason why writes are refused, if they are; a failure that stays before one that passes.
     #[inline]
     pub(super) fn check(&self) -> Result<()> {
         if self.is_ill.load(Ordering::Acquire) { self.failure().map_or(Ok(()), Err) } else { Ok(()) }

@@ -97,7 +97,7 @@ fn writes_go_on_when_a_full_disk_has_room_where_syncs_are_on_call() {
     fill_and_free(SyncMode::OnCall);
 }
 
-/// A clock that panics when it is told to.
+/// A clock that panics once its flag is set.
 #[derive(Default)]
 struct Panicking(AtomicBool);
 

@@ -303,7 +303,7 @@ impl Tree {
 }
 
 impl Inner {
-    /// Looks again where a walk has passed many deleted keys: if none has come there meanwhile, later walks seek past them. Another time, where somebody commits just now.
+    /// Looks again where a walk has passed many deleted keys: if none has come there meanwhile, later walks seek past them. It is left to a later snapshot while a commit holds the lock.
     #[cold]
     fn look_for_gap(&self) {
         let Some(commit) = self.commit.try_lock() else { return };

@@ -45,7 +45,7 @@ impl Tree {
         let vfs: Arc<dyn Vfs> = Arc::new(Spared { vfs, close_some: move || spared.close_half() });
         let directory = &*absolute(directory)?;
         create_dirs(&*vfs, directory).map_err(|error| Error::io(directory, "create", &error))?;
-        // Before `LOCK` is made: a directory of somebody else stays as it is.
+        // Before `LOCK` is made: a directory of another program stays as it is.
         check_new(&*vfs, directory)?;
         let home = Home::new(lock(&*vfs, directory)?);
         let owner = Owner(Arc::clone(&home));

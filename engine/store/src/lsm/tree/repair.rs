@@ -50,7 +50,7 @@ pub(crate) fn repair(
     let (directory, aside) = (&*absolute(directory)?, &*absolute(aside)?);
     let current = directory.join(CURRENT);
     let missing = || Error::corrupt(&current, 0, "it is missing, and tables alone are no store");
-    // Before anything is made in a directory of somebody else.
+    // Before anything is made in a directory of another program.
     if !exists(&*vfs, &current)? {
         return Err(missing());
     }

@@ -26,7 +26,7 @@ struct Synced(Arc<File>);
 struct Read(File);
 
 /// A lock on a directory. `LOCK` is what earlier versions lock; the directory itself stays locked when
-/// somebody removes that.
+/// that file is removed.
 struct Lock {
     directory: File,
     file: File,

@@ -1,4 +1,4 @@
-//! Ownership of a store's directory: who holds its lock may remove files there, and nobody else may.
+//! Ownership of a store's directory: only the holder of its lock may remove files there.
 //!
 //! A snapshot outlives its database, and its tables with it. By the time it is dropped, its directory
 //! may have been removed, made anew or replaced by another store with tables of the same numbers. So

@@ -73,7 +73,7 @@ pub(crate) trait Vfs: Send + Sync + 'static {
     /// where that is missing; [`io::ErrorKind::WouldBlock`] where another process has it.
     fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>>;
 
-    /// 64 random bits that nobody else knows.
+    /// 64 random bits that no client can predict.
     fn random(&self) -> io::Result<u64>;
 
     /// Bytes of memory that copies of files may lie in, as far as is known: this process has to live in them, too.

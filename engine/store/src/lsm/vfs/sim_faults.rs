@@ -115,7 +115,7 @@ impl State {
     ) -> io::Result<usize> {
         let mut taken = if matches!(course, Course::Short) { bytes.div_ceil(2) } else { bytes };
         let room = self.faults.as_ref().and_then(|faults| faults.plan.capacity).map(|capacity| {
-            // What lies within the file has its blocks.
+            // Bytes inside the file have their blocks.
             let end = self.files[file].now.len() as u64;
             end.saturating_sub(offset) + capacity.saturating_sub(self.used())
         });
@@ -158,7 +158,7 @@ impl State {
         inode.unsynced.push(change);
     }
 
-    /// Writes all but what lies in a sector, which reaches another place or none.
+    /// Writes all but one sector, which reaches another place or none.
     fn write_badly(&mut self, file: usize, change: &Change, sector: u64, misdirected: Option<(usize, u64)>) {
         let (begin, end) = (sector * SECTOR, (sector + 1) * SECTOR);
         let piece = |from: u64, to: u64| {

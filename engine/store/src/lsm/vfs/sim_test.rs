@@ -110,7 +110,7 @@ fn a_disk_that_is_full_takes_no_more_until_there_is_room() {
     let mut file = written(&disk, &path, &[1; 1_000]);
     let full = |capacity| FaultPlan { capacity: Some(capacity), ..FaultPlan::default() };
     disk.set_faults(full(disk.used() + 10));
-    assert_eq!(file.write_at(&[2; 50], 980).unwrap(), 30, "20 lie within the file, and 10 fit behind it");
+    assert_eq!(file.write_at(&[2; 50], 980).unwrap(), 30, "20 are inside the file, and 10 fit behind it");
     assert_eq!(file.write_at(&[2; 50], 1_010).unwrap_err().kind(), io::ErrorKind::StorageFull);
     assert_eq!(file.write_at(&[3; 50], 0).unwrap(), 50, "what is there has its blocks");
     disk.set_faults(full(5_000));

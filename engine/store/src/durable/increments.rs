@@ -32,9 +32,9 @@ struct List {
 }
 
 /// Increments that wait for each other.
-pub(super) struct Counters(Box<[(Mutex<List>, Condvar)]>);
+pub(super) struct Increments(Box<[(Mutex<List>, Condvar)]>);
 
-impl Counters {
+impl Increments {
     pub(super) fn new() -> Self {
         Self((0..LISTS).map(|_| (Mutex::new(List::default()), Condvar::new())).collect())
     }
@@ -56,7 +56,7 @@ impl Counters {
             if !list.led.iter().any(|led| **led == *key) {
                 list.led.push(key.into());
                 drop(list);
-                return Wait::Lead(Lead { counters: self, key: key.into(), taken: Vec::new() }, ticket);
+                return Wait::Lead(Lead { all: self, key: key.into(), taken: Vec::new() }, ticket);
             }
             done.wait(&mut list);
         }
@@ -70,7 +70,7 @@ enum Wait<'a> {
 
 /// The increments of a key that a thread does. Dropped, they are done, also where it panicked.
 struct Lead<'a> {
-    counters: &'a Counters,
+    all: &'a Increments,
     key: Box<[u8]>,
     taken: Vec<Increment>,
 }
@@ -78,7 +78,7 @@ struct Lead<'a> {
 impl Lead<'_> {
     /// All that wait for the key, in the order in which they came.
     fn take(&mut self) -> &[Increment] {
-        let mut list = self.counters.list(&self.key).0.lock();
+        let mut list = self.all.list(&self.key).0.lock();
         self.taken.extend(list.waiting.extract_if(.., |increment| *increment.key == *self.key));
         &self.taken
     }
@@ -86,7 +86,7 @@ impl Lead<'_> {
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        let (list, done) = self.counters.list(&self.key);
+        let (list, done) = self.all.list(&self.key);
         let mut list = list.lock();
         list.led.retain(|led| **led != *self.key);
         for increment in &self.taken {
@@ -101,7 +101,7 @@ impl Drop for Lead<'_> {
 impl Durable {
     /// An increment that is done together with those that wait beside it.
     pub(super) fn increment_together(&self, key: &[u8], delta: i64) -> Result<i64> {
-        let (mut lead, ticket) = match self.counters.wait(key, delta) {
+        let (mut lead, ticket) = match self.increments.wait(key, delta) {
             Wait::Done(result) => return result,
             Wait::Lead(lead, ticket) => (lead, ticket),
         };
