@@ -474,3 +474,28 @@ fn many_keys_at_once_are_what_they_are_one_by_one() {
     assert!(hits > 300 && hits < 500);
     assert_eq!(db.multi_get(&[]).unwrap(), Vec::<Option<Vec<u8>>>::new());
 }
+
+/// Neither tables nor logs keep room for what was deleted, once nothing is written for a while.
+#[test]
+fn a_store_whose_keys_are_all_deleted_gives_its_room_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::open(Options::durable(directory.path()).memory_budget(16 << 20)).unwrap();
+    let bytes = || -> u64 {
+        let files = std::fs::read_dir(directory.path()).unwrap();
+        files.filter_map(|file| file.ok()?.metadata().ok()).map(|file| file.len()).sum()
+    };
+    for number in 0..60_000_u32 {
+        db.set(&number.to_be_bytes(), &[7; 100]).unwrap();
+    }
+    for number in 0..60_000_u32 {
+        assert!(db.delete(&number.to_be_bytes()).unwrap());
+    }
+    let full = bytes();
+    assert!(full > 2 << 20, "{full} bytes");
+    let begin = std::time::Instant::now();
+    while bytes() > 64 << 10 {
+        assert!(begin.elapsed().as_secs() < 60, "{} bytes of {full} are left", bytes());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(db.snapshot().unwrap().range(.., Direction::Forward).count(), 0);
+}

@@ -125,6 +125,8 @@ impl Inner {
     /// Flushes and merges what was deleted, as far as that is worth it, when there is nothing else to do.
     /// False, where nothing is left.
     pub(super) fn tidy_deleted(&self) -> Result<bool> {
+        // The log that begins may be the last for long: it is not as long as one that was full.
+        self.remove_spare();
         // A writer that holds the lock may wait for room, which only this thread may make: it waits for
         // neither.
         if let Some(mut commit) = self.commit.try_lock()
