@@ -101,7 +101,7 @@ pub use options::Options;
 pub use lsm::parts;
 #[cfg(debug_assertions)]
 #[doc(hidden)]
-pub use lsm::slow_disk;
+pub use lsm::{slow_disk, slow_disk_syncs};
 pub use stats::Stats;
 
 #[cfg(test)]

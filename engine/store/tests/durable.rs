@@ -105,10 +105,12 @@ proptest! {
     fn a_durable_database_behaves_like_a_map(
         steps in proptest::collection::vec(any_step(), 1..120),
         profile in prop::sample::select(vec![Profile::Default, Profile::LowMemory]),
+        // Where writes are synced, read-modify-writes are combined.
+        sync in prop::sample::select(vec![SyncMode::Never, SyncMode::Always]),
     ) {
         let directory = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(START));
-        let open = || Database::open(options(directory.path(), &clock, profile)).unwrap();
+        let open = || Database::open(options(directory.path(), &clock, profile).sync_mode(sync)).unwrap();
         let mut db = open();
         let mut model = Model { now: START, ..Model::default() };
         for one in steps {

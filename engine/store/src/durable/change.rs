@@ -1,18 +1,45 @@
-//! How is a value changed that depends on what is there? Under the lock of its key: nobody else writes the key between the look and the write.
+//! Read-modify-writes: under the lock of its key, so that no other thread writes the key between the look
+//! and the write. Where each write is synced, those that wait for each other share one sync (`combine`).
 
 use super::Durable;
-use super::keys::{Alone, Shared};
+use super::combine::Keys;
+use super::entries::{Direct, Entries};
+use super::keys::Shared;
 use crate::bytes::{check_key, check_value_len};
 use crate::error::{Error, Result};
-use crate::lsm::Batch;
 use crate::memory::{Condition, ExpireCondition, Expiry, SetOptions, SetOutcome, Value};
 use crate::nonblocking::NonBlocking;
 
+/// Copies of keys, each once, in order.
+pub(super) fn own<'a>(keys: impl IntoIterator<Item = &'a [u8]>) -> Keys {
+    let mut keys: Vec<_> = keys.into_iter().map(Box::from).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.into()
+}
+
 impl Durable {
-    /// The right to change a key by what is there.
-    pub(super) fn change(&self, key: &[u8]) -> Result<Alone<'_>> {
+    /// Changes the first `keys` of these by what is there. `change` may run on another thread and more than
+    /// once, so it gets copies of the bytes there.
+    fn modify<const N: usize, R: Send + 'static>(
+        &self,
+        keys: usize,
+        bytes: [&[u8]; N],
+        change: impl Fn(&mut dyn Entries, [&[u8]; N]) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
         self.may_sync()?;
-        self.locks.alone(key)
+        let named = || bytes.iter().copied().take(keys);
+        if self.syncs_always {
+            let bytes = bytes.map(Box::<[u8]>::from);
+            let keys = own(bytes.iter().map(|bytes| &**bytes).take(keys));
+            return self
+                .together(&keys, move |entries| change(entries, bytes.each_ref().map(|bytes| &**bytes)));
+        }
+        let (_one, _several) = match bytes.first() {
+            Some(key) if keys == 1 => (Some(self.locks.alone(key)?), None),
+            _ => (None, Some(self.locks.several_alone(named())?)),
+        };
+        change(&mut Direct(self), bytes)
     }
 
     /// The right to overwrite a key.
@@ -38,44 +65,14 @@ impl Durable {
         check_key(key)?;
         check_value_len(value.len())?;
         self.check_entry(key.len(), value.len())?;
-        let is_blind = options.condition == Condition::Always
-            && options.expiry != Expiry::Keep
-            && !options.want_previous;
-        let (_shared, _alone) =
-            if is_blind { (Some(self.overwrite(key)?), None) } else { (None, Some(self.change(key)?)) };
-        let (is_there, until_ms, previous) = match (is_blind, options.want_previous) {
-            (true, _) => (false, None, None),
-            (false, false) => {
-                let found = self.look_up_end(key)?;
-                (found.is_some(), found.flatten(), None)
-            }
-            (false, true) => match self.look_up(key)? {
-                Some((value, until_ms)) => (true, until_ms, Some(Value::copied(value))),
-                None => (false, None, None),
-            },
-        };
-        let written = match options.condition {
-            Condition::Always => true,
-            Condition::IfAbsent => !is_there,
-            Condition::IfPresent => is_there,
-        };
-        if written {
-            match options.expiry {
-                Expiry::Clear => self.write_batch(|batch| batch.set(key, value))?,
-                Expiry::Keep => self.put(key, value, until_ms)?,
-                Expiry::At(unix_ms) if unix_ms <= self.clock.now_ms() => {
-                    self.write_batch(|batch| batch.delete(key))?;
-                }
-                Expiry::At(unix_ms) => self.put(key, value, Some(unix_ms))?,
-            }
+        if options.condition == Condition::Always && options.expiry != Expiry::Keep && !options.want_previous
+        {
+            let _lock = self.overwrite(key)?;
+            let value = until(options.expiry, None, || self.clock.now_ms()).map(|until_ms| (value, until_ms));
+            self.write_batch(|batch| batch.put_timed(key, value))?;
+            return Ok(SetOutcome { written: true, previous: None });
         }
-        Ok(SetOutcome { written, previous })
-    }
-
-    /// Writes a value with its time. The key's lock is held.
-    pub(super) fn put(&self, key: &[u8], value: &[u8], until_ms: Option<u64>) -> Result<()> {
-        self.check_entry(key.len(), value.len())?;
-        self.write_batch(|batch| put(batch, key, value, until_ms))
+        self.modify(1, [key, value], move |entries, [key, value]| set_with(entries, key, value, options))
     }
 
     pub(crate) fn compare_and_set(
@@ -85,19 +82,18 @@ impl Durable {
         value: Option<&[u8]>,
     ) -> Result<bool> {
         check_key(key)?;
-        let _lock = self.change(key)?;
-        let found = self.look_up(key)?;
-        if found.as_ref().map(|(value, _)| &value[..]) != expected {
-            return Ok(false);
-        }
-        match value {
-            Some(value) => {
-                check_value_len(value.len())?;
-                self.put(key, value, found.and_then(|(_, until_ms)| until_ms))?;
+        let (has_expected, has_value) = (expected.is_some(), value.is_some());
+        let bytes = [key, expected.unwrap_or_default(), value.unwrap_or_default()];
+        self.modify(1, bytes, move |entries, [key, expected, value]| {
+            let found = entries.look_up(key)?;
+            if found.as_ref().map(|(value, _)| &value[..]) != has_expected.then_some(expected) {
+                return Ok(false);
             }
-            None => self.write_batch(|batch| batch.delete(key))?,
-        }
-        Ok(true)
+            check_value_len(value.len())?;
+            let until_ms = found.and_then(|(_, until_ms)| until_ms);
+            entries.write(&[(key, has_value.then_some((value, until_ms)))])?;
+            Ok(true)
+        })
     }
 
     pub(crate) fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
@@ -112,121 +108,146 @@ impl Durable {
     }
 
     pub(crate) fn take(&self, key: &[u8]) -> Result<Option<Value>> {
-        let _lock = self.change(key)?;
-        let found = self.read(key, <[u8]>::to_vec)?;
-        if found.is_some() {
-            self.write_batch(|batch| batch.delete(key))?;
-        }
-        Ok(found.map(Value::copied))
+        let found = self.modify(1, [key], |entries, [key]| {
+            let found = entries.look_up(key)?;
+            if found.is_some() {
+                entries.write(&[(key, None)])?;
+            }
+            Ok(found)
+        })?;
+        Ok(self.counted(found)?.map(|(value, _)| Value::copied(value)))
     }
 
     pub(crate) fn delete(&self, key: &[u8]) -> Result<bool> {
-        let _lock = self.change(key)?;
-        let is_there = self.look_up_end(key)?.is_some();
-        if is_there {
-            self.write_batch(|batch| batch.delete(key))?;
-        }
-        Ok(is_there)
+        self.modify(1, [key], |entries, [key]| {
+            let is_there = entries.look_up_end(key)?.is_some();
+            if is_there {
+                entries.write(&[(key, None)])?;
+            }
+            Ok(is_there)
+        })
     }
 
     pub(crate) fn delete_many(&self, keys: &[&[u8]]) -> Result<usize> {
         self.may_sync()?;
-        let _locks = self.locks.several_alone(keys.iter().copied())?;
+        if self.syncs_always {
+            let keys = own(keys.iter().copied());
+            let named = keys.clone();
+            return self.together(&keys, move |entries| delete_many(entries, named.iter().map(|key| &**key)));
+        }
         let mut named = keys.to_vec();
         named.sort_unstable();
         named.dedup();
-        let mut there = Vec::new();
-        for key in named {
-            if self.look_up_end(key)?.is_some() {
-                there.push(key);
-            }
-        }
-        self.write_batch(|batch| there.iter().for_each(|key| batch.delete(key)))?;
-        Ok(there.len())
+        let _locks = self.locks.several_alone(named.iter().copied())?;
+        delete_many(&mut Direct(self), named.into_iter())
     }
 
     pub(crate) fn append(&self, key: &[u8], suffix: &[u8]) -> Result<usize> {
         check_key(key)?;
         check_value_len(suffix.len())?;
-        let _lock = self.change(key)?;
-        let (mut value, until_ms) = self.look_up(key)?.unwrap_or_default();
-        check_value_len(value.len() + suffix.len())?;
-        value.extend_from_slice(suffix);
-        self.put(key, &value, until_ms)?;
-        Ok(value.len())
+        self.modify(1, [key, suffix], |entries, [key, suffix]| {
+            let (mut value, until_ms) = entries.look_up(key)?.unwrap_or_default();
+            check_value_len(value.len() + suffix.len())?;
+            value.extend_from_slice(suffix);
+            entries.write(&[(key, Some((&value, until_ms)))])?;
+            Ok(value.len())
+        })
     }
 
     pub(crate) fn increment(&self, key: &[u8], delta: i64) -> Result<i64> {
         check_key(key)?;
-        self.may_sync()?;
-        if self.syncs_always {
-            return self.increment_together(key, delta);
-        }
-        let _lock = self.change(key)?;
-        let (value, until_ms) = self.look_up(key)?.unwrap_or_else(|| (b"0".to_vec(), None));
-        let sum = crate::bytes::parse_integer(&value)
-            .ok_or(Error::NotAnInteger)?
-            .checked_add(delta)
-            .ok_or(Error::Overflow)?;
-        self.put(key, sum.to_string().as_bytes(), until_ms)?;
-        Ok(sum)
+        self.modify(1, [key], move |entries, [key]| {
+            let (value, until_ms) = entries.look_up(key)?.unwrap_or_else(|| (b"0".to_vec(), None));
+            let sum = crate::bytes::parse_integer(&value)
+                .ok_or(Error::NotAnInteger)?
+                .checked_add(delta)
+                .ok_or(Error::Overflow)?;
+            entries.write(&[(key, Some((sum.to_string().as_bytes(), until_ms)))])?;
+            Ok(sum)
+        })
     }
 
     pub(crate) fn expire_at(&self, key: &[u8], unix_ms: u64, condition: ExpireCondition) -> Result<bool> {
-        let _lock = self.change(key)?;
-        let Some((value, current)) = self.look_up(key)? else { return Ok(false) };
-        if !condition.holds(current, unix_ms) {
-            return Ok(false);
-        }
-        if unix_ms <= self.clock.now_ms() {
-            self.write_batch(|batch| batch.delete(key))?;
-        } else {
-            self.put(key, &value, Some(unix_ms))?;
-        }
-        Ok(true)
+        self.modify(1, [key], move |entries, [key]| {
+            let Some((value, current)) = entries.look_up(key)? else { return Ok(false) };
+            if !condition.holds(current, unix_ms) {
+                return Ok(false);
+            }
+            let is_over = unix_ms <= entries.now_ms();
+            entries.write(&[(key, (!is_over).then_some((&value, Some(unix_ms))))])?;
+            Ok(true)
+        })
     }
 
     pub(crate) fn persist(&self, key: &[u8]) -> Result<bool> {
-        let _lock = self.change(key)?;
-        let Some((value, Some(_))) = self.look_up(key)? else { return Ok(false) };
-        self.put(key, &value, None)?;
-        Ok(true)
+        self.modify(1, [key], |entries, [key]| {
+            let Some((value, Some(_))) = entries.look_up(key)? else { return Ok(false) };
+            entries.write(&[(key, Some((&value, None)))])?;
+            Ok(true)
+        })
     }
 
     pub(crate) fn get_and_expire(&self, key: &[u8], expiry: Expiry) -> Result<Option<Value>> {
-        let _lock = self.change(key)?;
-        let Some((value, until_ms)) = self.counted(self.look_up(key)?)? else { return Ok(None) };
-        match expiry {
-            Expiry::Keep => {}
-            Expiry::Clear if until_ms.is_none() => {}
-            Expiry::Clear => self.put(key, &value, None)?,
-            Expiry::At(unix_ms) if unix_ms <= self.clock.now_ms() => {
-                self.write_batch(|batch| batch.delete(key))?;
+        let found = self.modify(1, [key], move |entries, [key]| {
+            let Some((value, until_ms)) = entries.look_up(key)? else { return Ok(None) };
+            let is_same = expiry == Expiry::Keep || (expiry == Expiry::Clear && until_ms.is_none());
+            if !is_same {
+                let until_ms = until(expiry, until_ms, || entries.now_ms());
+                entries.write(&[(key, until_ms.map(|until_ms| (&value[..], until_ms)))])?;
             }
-            Expiry::At(unix_ms) => self.put(key, &value, Some(unix_ms))?,
-        }
-        Ok(Some(Value::copied(value)))
+            Ok(Some(value))
+        })?;
+        Ok(self.counted(found)?.map(Value::copied))
     }
 
     pub(crate) fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
         check_key(to)?;
-        self.may_sync()?;
-        let _locks = self.locks.several_alone([from, to].into_iter())?;
-        let Some((value, until_ms)) = self.look_up(from)? else { return Ok(false) };
-        if from != to {
-            self.check_entry(to.len(), value.len())?;
-            self.write_batch(|batch| {
-                batch.delete(from);
-                put(batch, to, &value, until_ms);
-            })?;
-        }
-        Ok(true)
+        self.modify(2, [from, to], |entries, [from, to]| {
+            let Some((value, until_ms)) = entries.look_up(from)? else { return Ok(false) };
+            if from != to {
+                entries.write(&[(from, None), (to, Some((&value, until_ms)))])?;
+            }
+            Ok(true)
+        })
     }
 }
 
-fn put(batch: &mut Batch, key: &[u8], value: &[u8], until_ms: Option<u64>) {
-    match until_ms {
-        Some(until_ms) => batch.set_until(key, value, until_ms),
-        None => batch.set(key, value),
+/// When an entry ends that is written with an expiry; `None`, if it is over at once.
+fn until(expiry: Expiry, current: Option<u64>, now_ms: impl FnOnce() -> u64) -> Option<Option<u64>> {
+    match expiry {
+        Expiry::Clear => Some(None),
+        Expiry::Keep => Some(current),
+        Expiry::At(unix_ms) => (unix_ms > now_ms()).then_some(Some(unix_ms)),
     }
+}
+
+fn set_with(entries: &mut dyn Entries, key: &[u8], value: &[u8], options: SetOptions) -> Result<SetOutcome> {
+    let (current, previous) = if options.want_previous {
+        let found = entries.look_up(key)?;
+        (found.as_ref().map(|(_, until_ms)| *until_ms), found.map(|(value, _)| Value::copied(value)))
+    } else {
+        (entries.look_up_end(key)?, None)
+    };
+    let written = match options.condition {
+        Condition::Always => true,
+        Condition::IfAbsent => current.is_none(),
+        Condition::IfPresent => current.is_some(),
+    };
+    if written {
+        let until_ms = until(options.expiry, current.flatten(), || entries.now_ms());
+        entries.write(&[(key, until_ms.map(|until_ms| (value, until_ms)))])?;
+    }
+    Ok(SetOutcome { written, previous })
+}
+
+/// The keys are named once each.
+fn delete_many<'a>(entries: &mut dyn Entries, keys: impl Iterator<Item = &'a [u8]>) -> Result<usize> {
+    let mut there = Vec::new();
+    for key in keys {
+        if entries.look_up_end(key)?.is_some() {
+            there.push((key, None));
+        }
+    }
+    entries.write(&there)?;
+    Ok(there.len())
 }

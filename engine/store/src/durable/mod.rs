@@ -2,7 +2,10 @@
 
 mod admin;
 mod change;
-mod increments;
+mod combine;
+#[cfg(all(test, not(shuttle)))]
+mod combine_test;
+mod entries;
 mod ingest;
 mod keys;
 mod options;
@@ -17,7 +20,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::sync::Mutex;
 use crate::lsm::{Batch as TreeBatch, SyncMode as TreeSyncMode, Tree, TreeOptions, Vfs, disk};
-use increments::Increments;
+use combine::Combining;
 use keys::Locks;
 use scan::Positions;
 use std::cell::RefCell;
@@ -39,8 +42,8 @@ pub(crate) struct Durable {
     tree: Tree,
     clock: Arc<dyn Clock>,
     locks: Locks,
-    /// Increments that wait for each other's sync.
-    increments: Increments,
+    /// Read-modify-writes that wait for each other's sync.
+    combining: Combining,
     /// The longest entry.
     entry_limit: u64,
     budget: u64,
@@ -85,7 +88,7 @@ impl Durable {
             tree: Tree::open(vfs, path, tree_options, Arc::clone(&clock))?,
             clock,
             locks: Locks::new(),
-            increments: Increments::new(),
+            combining: Combining::new(),
             entry_limit: budget / 4,
             budget,
             syncs_always: tree_options.sync == TreeSyncMode::Always,

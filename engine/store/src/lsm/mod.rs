@@ -31,8 +31,9 @@ pub(crate) use compaction::Targets;
 pub(crate) use iter::{Live, Visible};
 pub(crate) use table::{Compression, HAS_ZSTD, Shape, hash};
 pub(crate) use tree::{Batch, Ingest, MergeProgress, SyncMode, Tree, TreeOptions, TreeSnapshot, repair};
-#[cfg(debug_assertions)]
-pub use vfs::slow_disk;
 pub(crate) use vfs::{Disk, Vfs, disk};
-#[cfg(all(test, shuttle))]
+#[cfg(test)]
+#[allow(unused_imports, reason = "some are for simulations only")]
 pub(crate) use vfs::{Fault, FaultCounts, FaultPlan, SimDisk, Survival};
+#[cfg(debug_assertions)]
+pub use vfs::{slow_disk, slow_disk_syncs};

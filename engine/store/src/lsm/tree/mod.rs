@@ -178,6 +178,15 @@ impl Batch {
         self.put(Kind::Delete, key, b"");
     }
 
+    /// A value and the end of its time, if it has one; without a value, a deletion.
+    pub(crate) fn put_timed(&mut self, key: &[u8], value: Option<(&[u8], Option<u64>)>) {
+        match value {
+            Some((value, Some(until_ms))) => self.set_until(key, value, until_ms),
+            Some((value, None)) => self.set(key, value),
+            None => self.delete(key),
+        }
+    }
+
     /// All keys from `start` on and below `end`, or without one all that follow.
     pub(crate) fn delete_range(&mut self, start: &[u8], end: Option<&[u8]>) {
         self.put(Kind::DeleteRange, start, &put_end(end));

@@ -29,7 +29,7 @@ pub(crate) use sim::{Fault, SimDisk, Survival};
 #[allow(unused_imports, reason = "simulations and tests use them")]
 pub(crate) use sim::{FaultCounts, FaultPlan};
 #[cfg(debug_assertions)]
-pub use slow::slow_disk;
+pub use slow::{slow_disk, slow_disk_syncs};
 pub(crate) use spared::{Spared, is_exhausted, none_left};
 
 /// The file system of the machine.

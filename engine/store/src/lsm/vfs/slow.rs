@@ -12,6 +12,15 @@ use std::time::Duration;
 struct Times {
     read_us: AtomicU64,
     sync_us: AtomicU64,
+    /// Syncs so far.
+    syncs: AtomicU64,
+}
+
+impl Times {
+    fn sync(&self) {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        wait(&self.sync_us);
+    }
 }
 
 thread_local! {
@@ -25,6 +34,12 @@ pub fn slow_disk(read: Duration, sync: Duration) {
         times.read_us.store(read.as_micros() as u64, Ordering::Relaxed);
         times.sync_us.store(sync.as_micros() as u64, Ordering::Relaxed);
     });
+}
+
+/// Syncs of files so far, in all databases that this thread has opened.
+#[must_use]
+pub fn slow_disk_syncs() -> u64 {
+    TIMES.with(|times| times.syncs.load(Ordering::Relaxed))
 }
 
 /// The disk of the machine, as slow as the thread wants it.
@@ -156,7 +171,7 @@ impl WriteFile for Written {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        wait(&self.times.sync_us);
+        self.times.sync();
         self.file.sync()
     }
 
@@ -171,7 +186,7 @@ impl WriteFile for Written {
 
 impl SyncFile for Synced {
     fn sync(&self) -> io::Result<()> {
-        wait(&self.times.sync_us);
+        self.times.sync();
         self.file.sync()
     }
 }
