@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumbkv::{Compression, Options, Profile, SyncMode};
+use plumbkv::{Compression, Event, Options, Profile, SyncMode};
 
 use crate::units::parse_bytes;
 
@@ -32,11 +32,26 @@ impl Storage {
         let options = Options::durable(&self.directory)
             .sync_mode(self.sync)
             .profile(self.profile)
-            .compression(self.compression);
+            .compression(self.compression)
+            .on_event(log);
         match self.budget {
             Some(bytes) => options.memory_budget(bytes),
             None => options,
         }
+    }
+}
+
+/// A stall that users of the server notice.
+const LONG_STALL: Duration = Duration::from_secs(1);
+
+/// Logs an event of the store. A busy store flushes and merges all the time, so that is for `debug`.
+fn log(event: &Event) {
+    match event {
+        Event::Failed { .. } => tracing::error!("the store: {event}"),
+        Event::NoRoom { .. } => tracing::warn!("the store: {event}"),
+        Event::StallEnded { duration, .. } if *duration >= LONG_STALL => tracing::warn!("the store: {event}"),
+        Event::Resumed | Event::LogRecovered { .. } => tracing::info!("the store: {event}"),
+        _ => tracing::debug!("the store: {event}"),
     }
 }
 

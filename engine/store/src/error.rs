@@ -155,7 +155,7 @@ pub enum Error {
     WouldBlock,
     /// A file does not hold what was written to it.
     #[error(
-        "{path}: at byte {offset}: {reason}; run `plumbkv check` for the extent, `plumbkv repair` to save the rest"
+        "{path}: at byte {offset}: {reason}; `Database::verify` tells how much is damaged, `Database::repair` saves the rest (in the program: `plumbkv check`, `plumbkv repair`)"
     )]
     Corrupt {
         /// The file.

@@ -70,6 +70,7 @@ mod clock;
 mod database;
 mod durable;
 mod error;
+mod event;
 mod lsm;
 mod memory;
 mod memory_limit;
@@ -88,6 +89,7 @@ pub use durable::{
     Snapshot, StorageStats, SyncMode,
 };
 pub use error::{Error, Result};
+pub use event::{Event, StallReason};
 pub use memory::{
     Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, SetOptions,
     SetOutcome, Value, keep_high_water_true, settle_high_water,

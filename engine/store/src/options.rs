@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::clock::{Clock, SystemClock};
 use crate::durable::{Compression, DurableOptions, Profile, SyncMode};
+use crate::event::{Event, OnEvent};
 use crate::memory::Policy;
 
 /// What a [`Database`](crate::Database) is opened with.
@@ -18,6 +19,7 @@ pub struct Options {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shards: Option<usize>,
     pub(crate) seed: Option<u64>,
+    pub(crate) on_event: Option<OnEvent>,
     pub(crate) durable: Option<DurableOptions>,
 }
 
@@ -34,6 +36,7 @@ impl Options {
             clock: Arc::new(SystemClock),
             shards: None,
             seed: None,
+            on_event: None,
             durable: None,
         }
     }
@@ -183,6 +186,43 @@ impl Options {
         if self.durable.is_some() {
             self.cap_bytes = bytes;
         }
+        self
+    }
+
+    /// A function that gets the [events](crate::Event) of the durable store: flushes, merges, write stalls,
+    /// failures. Default: none. Of no effect on a memory store.
+    ///
+    /// A thread of the store calls it, with one event at a time, in their order, and under no lock: it may
+    /// call the database. Nothing waits for it, so an event can be delivered later than it happened; of more
+    /// than 4096 that wait the newest are dropped. [`close`](crate::Database::close) and the drop of the
+    /// database wait until the rest is delivered. A panic in it ends that call alone.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Event, Options};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// let flushed = Arc::new(AtomicU64::new(0));
+    /// let counter = Arc::clone(&flushed);
+    /// let options = Options::durable(&path).on_event(move |event| match event {
+    ///     Event::FlushEnded { bytes, error: None, .. } => {
+    ///         counter.fetch_add(*bytes, Ordering::Relaxed);
+    ///     }
+    ///     Event::Failed { error, .. } => eprintln!("no more writes: {error}"),
+    ///     _ => {}
+    /// });
+    /// let db = Database::open(options)?;
+    /// db.set(b"a", b"1")?;
+    /// db.flush()?;
+    /// db.close()?;
+    /// assert!(flushed.load(Ordering::Relaxed) > 0);
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_event(mut self, on_event: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.on_event = Some(Arc::new(on_event));
         self
     }
 

@@ -36,7 +36,10 @@ impl Database {
     /// Carries out all writes of a batch, or none.
     ///
     /// # Errors
-    /// As [`set`](Self::set), [`BatchTooLong`](Error::BatchTooLong) above 2 GiB or 2^27 writes, and [`Unsupported`](Error::Unsupported) in memory mode.
+    /// [`KeyTooLong`](Error::KeyTooLong), [`ValueTooLong`](Error::ValueTooLong),
+    /// [`TooLargeForBudget`](Error::TooLargeForBudget), [`BatchTooLong`](Error::BatchTooLong) above
+    /// 2 GiB or 2^27 writes, and the [errors of a durable write](Self#errors-of-a-durable-write);
+    /// [`Unsupported`](Error::Unsupported) in memory mode.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -78,7 +81,8 @@ impl Database {
     /// [`compact`](Self::compact) brings that forward. To remove everything, files included, there is [`clear`](Self::clear).
     ///
     /// # Errors
-    /// [`KeyTooLong`](Error::KeyTooLong) and [`Io`](Error::Io); [`Unsupported`](Error::Unsupported) in memory mode.
+    /// [`KeyTooLong`](Error::KeyTooLong), and the [errors of a durable
+    /// write](Self#errors-of-a-durable-write); [`Unsupported`](Error::Unsupported) in memory mode.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -157,7 +161,9 @@ impl Database {
     /// Makes everything that was acknowledged before the call last.
     ///
     /// # Errors
-    /// [`Io`](Error::Io), after which the database takes no more writes; [`Unsupported`](Error::Unsupported) in memory mode.
+    /// [`Io`](Error::Io) when a log cannot be synced, and after a failure that stays its error:
+    /// [`Io`](Error::Io), [`Corrupt`](Error::Corrupt) or [`Panicked`](Error::Panicked);
+    /// [`Unsupported`](Error::Unsupported) in memory mode.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -174,7 +180,10 @@ impl Database {
     /// Writes what is in memory to tables.
     ///
     /// # Errors
-    /// As [`sync`](Self::sync).
+    /// [`Io`](Error::Io), [`Corrupt`](Error::Corrupt), and [`OutOfMemory`](Error::OutOfMemory) when
+    /// the system has no memory for another memtable; after a failure that stays its error, which
+    /// can also be [`Panicked`](Error::Panicked); [`Unsupported`](Error::Unsupported) in memory
+    /// mode.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -193,7 +202,7 @@ impl Database {
     /// been flushed is merged, too, where that takes little: after a load, reads have fewer tables to look into.
     ///
     /// # Errors
-    /// As [`sync`](Self::sync).
+    /// As [`flush`](Self::flush).
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -239,7 +248,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As [`sync`](Self::sync).
+    /// As [`flush`](Self::flush).
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -260,7 +269,7 @@ impl Database {
     /// files that were not finished are removed.
     ///
     /// # Errors
-    /// As [`sync`](Self::sync).
+    /// As [`flush`](Self::flush).
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -282,7 +291,8 @@ impl Database {
     /// original merges them away. It can be opened as any other.
     ///
     /// # Errors
-    /// [`InvalidOption`](Error::InvalidOption) when the directory is not empty, and as [`sync`](Self::sync).
+    /// [`InvalidOption`](Error::InvalidOption) when the directory is not empty, and as
+    /// [`flush`](Self::flush).
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -325,7 +335,8 @@ impl Database {
     /// older table says, or is gone; of a damaged log what stands before the damage is kept. `progress` hears how many of how many tables were read.
     ///
     /// # Errors
-    /// [`Corrupt`](Error::Corrupt) when the manifest itself is damaged, for which nothing is changed; [`Io`](Error::Io) and [`InUse`](Error::InUse).
+    /// [`Corrupt`](Error::Corrupt) when `CURRENT` is missing or the manifest itself is damaged, for
+    /// which nothing is changed; [`Io`](Error::Io) and [`InUse`](Error::InUse).
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -367,7 +378,7 @@ impl Database {
     /// Syncs and closes the database. Dropped without it, what was acknowledged in the last interval survives the process, but perhaps no power cut.
     ///
     /// # Errors
-    /// [`Io`](Error::Io) when the last sync failed.
+    /// As [`sync`](Self::sync), but none in memory mode.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();

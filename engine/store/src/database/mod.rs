@@ -20,6 +20,19 @@ use crate::stats::Stats;
 /// [`rename`](Self::rename)) lock their shards in ascending order, so nobody sees them half done.
 /// Closures that are handed bytes run under a shard's lock: keep them short, and do not call the database
 /// from inside one, or the thread waits for itself.
+///
+/// # Errors of a durable write
+/// Each call lists its errors. Those that all writes of a durable database share:
+/// - [`Io`](crate::Error::Io): the system refused to write or to sync the log, or to read what the call
+///   depends on; or it did so in an earlier write, flush or merge, and writes are refused since
+///   ([`StorageStats::failure`](crate::StorageStats::failure));
+/// - [`Corrupt`](crate::Error::Corrupt): a file that the call reads is damaged, or one that an earlier flush
+///   or merge had to read;
+/// - [`Panicked`](crate::Error::Panicked): a thread of the store panicked before;
+/// - [`OutOfMemory`](crate::Error::OutOfMemory): the system has no memory for another memtable.
+///
+/// On a thread with a [`NonBlocking`](crate::NonBlocking), every call of a durable database can also return
+/// [`WouldBlock`](crate::Error::WouldBlock).
 pub struct Database {
     /// All of a memory database; of a durable one what the program's own memory is counted in.
     store: Arc<Store>,
@@ -30,14 +43,18 @@ impl Database {
     /// Opens a database.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) when the cap is 0, the number of samples is not in
-    /// 1..=64 or the number of shards is not a power of two up to 4096. Of a durable store
-    /// [`Error::InUse`](crate::Error::InUse); [`Error::NotAStore`](crate::Error::NotAStore) when the
-    /// directory has files with a store's names and is none; [`Error::Corrupt`](crate::Error::Corrupt)
-    /// and [`Error::Io`](crate::Error::Io).
+    /// [`InvalidOption`](crate::Error::InvalidOption) when an option has a value that cannot be
+    /// used: a cap of 0, samples outside of 1..=64, a number of shards that is not a power of two
+    /// up to 4096; of a durable store a budget below 1 MiB, an interval of 0, no open file, merges
+    /// of 0 bytes a second, or Zstandard without its feature.
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) when the system has no memory for it. Of a
+    /// durable store also [`InUse`](crate::Error::InUse); [`NotAStore`](crate::Error::NotAStore)
+    /// when the directory has files with a store's names and is none;
+    /// [`Corrupt`](crate::Error::Corrupt) and [`Io`](crate::Error::Io).
     pub fn open(options: Options) -> Result<Self> {
-        let Options { cap_bytes, policy, samples, clock, shards, seed, durable } = options;
-        let durable = durable.map(|options| Durable::open(&options.path, &options, Arc::clone(&clock)));
+        let Options { cap_bytes, policy, samples, clock, shards, seed, on_event, durable } = options;
+        let durable =
+            durable.map(|options| Durable::open(&options.path, &options, Arc::clone(&clock), on_event));
         let durable = durable.transpose()?.map(Box::new);
         Ok(Self { store: Arc::new(Store::open(cap_bytes, policy, samples, clock, shards, seed)?), durable })
     }
@@ -122,7 +139,8 @@ impl Database {
     /// Removes `keys`, all at one moment, and returns how many of them were there.
     ///
     /// # Errors
-    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
+    /// None in memory mode; in durable mode [`BatchTooLong`](crate::Error::BatchTooLong), and the
+    /// [errors of a durable write](Self#errors-of-a-durable-write). No key is removed then.
     pub fn delete_many(&self, keys: &[&[u8]]) -> Result<usize> {
         match &self.durable {
             None => Ok(self.store.delete_many(keys)),
@@ -133,9 +151,11 @@ impl Database {
     /// Stores `value` under `key` and clears any expiry the key had.
     ///
     /// # Errors
-    /// [`KeyTooLong`](crate::Error::KeyTooLong) and [`ValueTooLong`](crate::Error::ValueTooLong);
-    /// [`TooLargeForCap`](crate::Error::TooLargeForCap), for which nothing is evicted;
-    /// [`OutOfMemory`](crate::Error::OutOfMemory) when no room can be made. The old value stays in each case.
+    /// [`KeyTooLong`](crate::Error::KeyTooLong) and [`ValueTooLong`](crate::Error::ValueTooLong).
+    /// In memory mode [`TooLargeForCap`](crate::Error::TooLargeForCap), for which nothing is
+    /// evicted, and [`OutOfMemory`](crate::Error::OutOfMemory) when no room can be made; in durable
+    /// mode [`TooLargeForBudget`](crate::Error::TooLargeForBudget), and the [errors of a durable
+    /// write](Self#errors-of-a-durable-write). The old value stays in each case.
     pub fn set(&self, key: &[u8], value: &[u8]) -> Result<()> {
         match &self.durable {
             None => self.store.set(key, value),
@@ -158,7 +178,8 @@ impl Database {
     /// Stores all pairs or none; of pairs with the same key the last one counts.
     ///
     /// # Errors
-    /// As [`set`](Self::set), and [`BatchTooLong`](crate::Error::BatchTooLong) in durable mode; no pair is stored then.
+    /// As [`set`](Self::set), and [`BatchTooLong`](crate::Error::BatchTooLong) in durable mode; no
+    /// pair is stored then.
     pub fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
         match &self.durable {
             None => self.store.set_many(pairs),
@@ -181,7 +202,8 @@ impl Database {
     /// Removes `key` and returns its value.
     ///
     /// # Errors
-    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
+    /// None in memory mode; the [errors of a durable write](Self#errors-of-a-durable-write) in
+    /// durable mode.
     pub fn take(&self, key: &[u8]) -> Result<Option<Value>> {
         match &self.durable {
             None => Ok(self.store.take(key)),
@@ -192,7 +214,8 @@ impl Database {
     /// Removes `key`; true if it was there.
     ///
     /// # Errors
-    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
+    /// None in memory mode; the [errors of a durable write](Self#errors-of-a-durable-write) in
+    /// durable mode.
     pub fn delete(&self, key: &[u8]) -> Result<bool> {
         match &self.durable {
             None => Ok(self.store.delete(key)),
@@ -246,8 +269,12 @@ impl Database {
     /// time that is not in the future removes the key at once and returns true.
     ///
     /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory) or [`TooLargeForCap`](crate::Error::TooLargeForCap) when the
-    /// 8 bytes of a first expiry make the entry move and there is no room for it.
+    /// In memory mode [`OutOfMemory`](crate::Error::OutOfMemory) or
+    /// [`TooLargeForCap`](crate::Error::TooLargeForCap) when the 8 bytes of a first expiry make the
+    /// entry move and there is no room for it. In durable mode the [errors of a durable
+    /// write](Self#errors-of-a-durable-write), and
+    /// [`TooLargeForBudget`](crate::Error::TooLargeForBudget) for an entry of a time when the
+    /// budget was larger.
     pub fn expire_at(&self, key: &[u8], unix_ms: u64, condition: ExpireCondition) -> Result<bool> {
         match &self.durable {
             None => self.store.expire_at(key, unix_ms, condition),
@@ -269,7 +296,7 @@ impl Database {
     /// Takes the expiry off `key`; true if it had one.
     ///
     /// # Errors
-    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
+    /// None in memory mode; as [`expire_at`](Self::expire_at) in durable mode.
     pub fn persist(&self, key: &[u8]) -> Result<bool> {
         match &self.durable {
             None => Ok(self.store.persist(key)),
@@ -293,7 +320,7 @@ impl Database {
     /// expiry move along. The entry is in memory twice for a moment, and the cap counts it twice.
     ///
     /// # Errors
-    /// As [`set`](Self::set).
+    /// As [`set`](Self::set), of `to` and the value.
     pub fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
         match &self.durable {
             None => self.store.rename(from, to),
@@ -307,8 +334,9 @@ impl Database {
     /// lower (a call looks at a bounded number of shards) or a little higher than `count`.
     ///
     /// # Errors
-    /// [`UnknownCursor`](crate::Error::UnknownCursor) in durable mode, which remembers a thousand of them for ten minutes. In memory mode none: a cursor
-    /// that no call has returned simply starts somewhere.
+    /// [`UnknownCursor`](crate::Error::UnknownCursor) in durable mode, which remembers a thousand
+    /// of them for ten minutes, [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt). In
+    /// memory mode none: a cursor that no call has returned simply starts somewhere.
     pub fn scan(&self, cursor: u64, count: usize, f: &mut dyn FnMut(&[u8])) -> Result<u64> {
         match &self.durable {
             None => Ok(self.store.scan(cursor, count, f)),
@@ -343,7 +371,8 @@ impl Database {
     /// Removes every key.
     ///
     /// # Errors
-    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
+    /// None in memory mode; the [errors of a durable write](Self#errors-of-a-durable-write) in
+    /// durable mode, with the same case that is undecided.
     pub fn clear(&self) -> Result<()> {
         match &self.durable {
             None => self.store.clear(),
@@ -448,7 +477,7 @@ impl Database {
     /// Changes the eviction policy from the next eviction on.
     ///
     /// # Errors
-    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
+    /// [`Unsupported`](crate::Error::Unsupported) in durable mode; none in memory mode.
     pub fn set_policy(&self, policy: Policy) -> Result<()> {
         self.only_in_memory("set_policy")?;
         self.store.set_policy(policy);
@@ -458,7 +487,8 @@ impl Database {
     /// Changes how many keys an eviction chooses among.
     ///
     /// # Errors
-    /// [`InvalidOption`](crate::Error::InvalidOption) when `samples` is not in 1..=64.
+    /// [`InvalidOption`](crate::Error::InvalidOption) when `samples` is not in 1..=64;
+    /// [`Unsupported`](crate::Error::Unsupported) in durable mode.
     pub fn set_samples(&self, samples: u32) -> Result<()> {
         self.only_in_memory("set_samples")?;
         self.store.set_samples(samples)

@@ -90,7 +90,11 @@ impl Ingest<'_> {
     /// Makes all pairs part of the database at one moment, and returns how many they are. They survive a power cut then, and so does all that was written before.
     ///
     /// # Errors
-    /// [`Io`](crate::Error::Io); [`Database::storage_stats`](crate::Database::storage_stats) tells whether the database takes writes after it. The error of a pair, if there was one.
+    /// The error of a pair, if there was one; otherwise as
+    /// [`Database::flush`](crate::Database::flush). [`Io`](crate::Error::Io) of the last step
+    /// leaves undecided whether the pairs are there after the next opening;
+    /// [`StorageStats::failure`](crate::StorageStats::failure) says whether the database takes
+    /// writes after it.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();

@@ -18,8 +18,9 @@ mod write;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::event::OnEvent;
 use crate::lsm::sync::Mutex;
-use crate::lsm::{Batch as TreeBatch, SyncMode as TreeSyncMode, Tree, TreeOptions, Vfs, disk};
+use crate::lsm::{Batch as TreeBatch, Events, SyncMode as TreeSyncMode, Tree, TreeOptions, Vfs, disk};
 use combine::Combining;
 use keys::Locks;
 use scan::Positions;
@@ -62,21 +63,19 @@ thread_local! {
 const KEPT: usize = 1 << 20;
 
 impl Durable {
-    pub(crate) fn open(path: &Path, options: &DurableOptions, clock: Arc<dyn Clock>) -> Result<Self> {
-        Self::open_on(disk(), path, options, clock)
-    }
-
-    fn open_on(
-        vfs: Arc<dyn Vfs>,
+    pub(crate) fn open(
         path: &Path,
         options: &DurableOptions,
         clock: Arc<dyn Clock>,
+        on_event: Option<OnEvent>,
     ) -> Result<Self> {
-        Self::open_as(vfs, path, options.tree_options()?, options.budget(), clock)
+        let (tree_options, budget) = (options.tree_options()?, options.budget());
+        Self::open_with(disk(), path, tree_options, budget, clock, Events::new(on_event))
     }
 
     /// Opens a database whose tree has any options: simulations have much smaller ones than
     /// [`DurableOptions`] allows.
+    #[cfg(test)]
     pub(crate) fn open_as(
         vfs: Arc<dyn Vfs>,
         path: &Path,
@@ -84,8 +83,19 @@ impl Durable {
         budget: u64,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
+        Self::open_with(vfs, path, tree_options, budget, clock, Events::default())
+    }
+
+    fn open_with(
+        vfs: Arc<dyn Vfs>,
+        path: &Path,
+        tree_options: TreeOptions,
+        budget: u64,
+        clock: Arc<dyn Clock>,
+        events: Events,
+    ) -> Result<Self> {
         Ok(Self {
-            tree: Tree::open(vfs, path, tree_options, Arc::clone(&clock))?,
+            tree: Tree::open_with(vfs, path, tree_options, Arc::clone(&clock), events)?,
             clock,
             locks: Locks::new(),
             combining: Combining::new(),

@@ -30,7 +30,9 @@ mod wal;
 pub(crate) use compaction::Targets;
 pub(crate) use iter::{Live, Visible};
 pub(crate) use table::{Compression, HAS_ZSTD, Shape, hash};
-pub(crate) use tree::{Batch, Ingest, MergeProgress, SyncMode, Tree, TreeOptions, TreeSnapshot, repair};
+pub(crate) use tree::{
+    Batch, Events, Ingest, MergeProgress, SyncMode, Tree, TreeOptions, TreeSnapshot, repair,
+};
 pub(crate) use vfs::{Disk, Vfs, disk};
 #[cfg(test)]
 #[allow(unused_imports, reason = "some are for simulations only")]

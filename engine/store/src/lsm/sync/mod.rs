@@ -46,6 +46,15 @@ pub(crate) fn pause() {
     checked::pause();
 }
 
+/// Whether a handle is of the thread that asks.
+pub(crate) fn is_this_thread<T>(handle: &JoinHandle<T>) -> bool {
+    #[cfg(shuttle)]
+    use shuttle::thread::current;
+    #[cfg(not(shuttle))]
+    use std::thread::current;
+    handle.thread().id() == current().id()
+}
+
 /// Starts a thread with a name.
 pub(crate) fn spawn<T: Send + 'static>(
     name: &str,

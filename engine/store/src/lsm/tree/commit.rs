@@ -10,6 +10,7 @@ use super::options::SyncMode;
 use super::view::{Frozen, View};
 use super::{Inner, State};
 use crate::error::{Error, Result};
+use crate::event::{Event, StallReason};
 use crate::lsm::file_name::FileName;
 use crate::lsm::memtable::{Common, Inserter, Memtable};
 use crate::lsm::record::{Kind, Record, Sequence, Stamp};
@@ -262,15 +263,31 @@ impl Inner {
     pub(crate) fn freeze(&self, commit: &mut Commit, needed: usize) -> Result<()> {
         let mut state = self.state.lock();
         if self.is_full(&state.view) && self.options.has_workers {
-            let begin = Instant::now();
-            while self.is_full(&state.view) {
-                self.look()?;
-                self.room.wait(&mut state);
-            }
-            self.counters.stalls.fetch_add(1, Ordering::Relaxed);
-            self.counters.stalled_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+            self.stall(&mut state)?;
         }
         self.freeze_at_once(commit, &mut state, needed)
+    }
+
+    /// Write stall: waits until there is room for another memtable.
+    fn stall(&self, state: &mut MutexGuard<State>) -> Result<()> {
+        let begin = Instant::now();
+        let reason = match state.view.frozen.len() >= self.options.frozen_memtables {
+            true => StallReason::Memtables,
+            false => StallReason::Level0,
+        };
+        self.events.send(|| Event::StallBegun { reason });
+        let mut done = Ok(());
+        while self.is_full(&state.view) && done.is_ok() {
+            done = self.look();
+            if done.is_ok() {
+                self.room.wait(state);
+            }
+        }
+        self.events.send(|| Event::StallEnded { reason, duration: begin.elapsed() });
+        done?;
+        self.counters.stalls.fetch_add(1, Ordering::Relaxed);
+        self.counters.stalled_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The same, however many memtables wait.

@@ -5,7 +5,9 @@
 //! failure of a log, a flush or a merge stays until the store is opened again, because what the disk
 //! holds is unknown.
 
+use super::events::Events;
 use crate::error::{Error, Result};
+use crate::event::Event;
 use parking_lot::Mutex;
 use std::io::ErrorKind;
 use std::sync::OnceLock;
@@ -27,6 +29,7 @@ pub(super) struct Health {
     failed: OnceLock<Error>,
     /// No room for writes, and for merges. Never locked across a wait.
     no_room: Mutex<[Option<Error>; 2]>,
+    events: Events,
 }
 
 /// Whether a failure passes when there is room again.
@@ -35,6 +38,10 @@ fn is_no_room(error: &Error) -> bool {
 }
 
 impl Health {
+    pub(super) fn new(events: Events) -> Self {
+        Self { events, ..Self::default() }
+    }
+
     /// The reason why writes are refused, if they are; a failure that stays before one that passes.
     #[inline]
     pub(super) fn check(&self) -> Result<()> {
@@ -50,10 +57,15 @@ impl Health {
     pub(super) fn fail(&self, work: Work, error: &Error) {
         // Locked until it shows: a recovery in between would hide it.
         let mut no_room = self.no_room.lock();
+        // Events are sent under the lock, so that they come in the order of what they tell.
         if is_no_room(error) {
+            let is_first = no_room.iter().all(Option::is_none) && self.failed.get().is_none();
             no_room[work as usize].get_or_insert_with(|| error.clone());
-        } else {
-            let _ = self.failed.set(error.clone());
+            if is_first {
+                self.events.send(|| Event::NoRoom { error: error.clone() });
+            }
+        } else if self.failed.set(error.clone()).is_ok() {
+            self.events.send(|| Event::Failed { error: error.clone() });
         }
         self.is_ill.store(true, Ordering::Release);
     }
@@ -77,6 +89,7 @@ impl Health {
         no_room[work as usize] = None;
         if no_room.iter().all(Option::is_none) && self.failed.get().is_none() {
             self.is_ill.store(false, Ordering::Release);
+            self.events.send(|| Event::Resumed);
         }
     }
 }

@@ -11,6 +11,10 @@ mod creation;
 mod creation_test;
 #[cfg(test)]
 mod damage_test;
+mod events;
+#[cfg(not(shuttle))]
+#[cfg(test)]
+mod events_test;
 #[cfg(test)]
 mod fault_test;
 #[cfg(test)]
@@ -60,7 +64,7 @@ use crate::lsm::iter::{Gaps, Live, Visible};
 use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::range_deletions::put_end;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
-use crate::lsm::sync::{Condvar, JoinHandle, Mutex, point};
+use crate::lsm::sync::{Condvar, JoinHandle, Mutex, is_this_thread, point};
 use crate::lsm::table::{BlockCache, PageCache, TableFiles};
 use crate::lsm::vfs::{Owner, Vfs};
 use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
@@ -74,6 +78,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use view::View;
 
+pub(crate) use events::Events;
 pub(crate) use ingest::Ingest;
 pub(crate) use merge::MergeProgress;
 pub(crate) use options::{SyncMode, TreeOptions};
@@ -83,6 +88,8 @@ pub(crate) use repair::repair;
 pub(crate) struct Tree {
     inner: Arc<Inner>,
     workers: Vec<JoinHandle<()>>,
+    /// The thread that delivers events.
+    delivery: Option<JoinHandle<()>>,
 }
 
 struct Inner {
@@ -118,6 +125,7 @@ struct Inner {
     gaps: Arc<Gaps>,
     is_closing: AtomicBool,
     health: Health,
+    events: Events,
     /// Ends after all else, so that readers that are left find the directory no longer theirs.
     owner: Owner,
 }
@@ -307,6 +315,11 @@ impl Tree {
         self.inner.wake_all();
         for worker in self.workers.drain(..) {
             let _ = worker.join();
+        }
+        self.inner.events.end();
+        // The function of the program may hold the last handle of the store, and be what drops it.
+        if let Some(delivery) = self.delivery.take().filter(|delivery| !is_this_thread(delivery)) {
+            let _ = delivery.join();
         }
     }
 }

@@ -7,6 +7,7 @@ use super::admin::Counters;
 use super::admin::table_bytes;
 use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
 use super::creation::{check_new, lock, mark_new};
+use super::events::Events;
 use super::health::{Health, Work};
 use super::options::{SyncMode, TreeOptions};
 use super::pace::Pace;
@@ -15,6 +16,7 @@ use super::work::listed;
 use super::{Inner, State, Tree};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::lsm::compaction::{Output, table_path, write_tables};
 use crate::lsm::file_name::{FileName, LAST_NUMBER};
 use crate::lsm::iter::Run;
@@ -34,11 +36,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 impl Tree {
     /// Opens the store in a directory, or makes one there.
+    #[cfg(test)]
     pub(crate) fn open(
         vfs: Arc<dyn Vfs>,
         directory: &Path,
         options: TreeOptions,
         clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
+        Self::open_with(vfs, directory, options, clock, Events::default())
+    }
+
+    /// The same, with a receiver of events.
+    pub(crate) fn open_with(
+        vfs: Arc<dyn Vfs>,
+        directory: &Path,
+        options: TreeOptions,
+        clock: Arc<dyn Clock>,
+        events: Events,
     ) -> Result<Self> {
         let files = TableFiles::new(options.open_tables);
         let spared = Arc::clone(&files);
@@ -63,6 +77,7 @@ impl Tree {
             clock,
             home,
             salt,
+            events,
             next_file: 1,
             version: Version::default(),
         };
@@ -121,6 +136,7 @@ struct Opening<'a> {
     home: Arc<Home>,
     /// Of the logs to come.
     salt: u64,
+    events: Events,
     next_file: u64,
     version: Version,
 }
@@ -191,7 +207,8 @@ impl Opening<'_> {
         in_tables: Sequence,
         closed: Sequence,
     ) -> Result<Sequence> {
-        let mut replay = Replay { last: in_tables, in_tables, memtable: None, is_over: false, end: None };
+        let mut replay =
+            Replay { last: in_tables, in_tables, memtable: None, is_over: false, dropped: 0, end: None };
         for number in logs {
             let path = log_path(self.directory, *number);
             let file = self.vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
@@ -212,6 +229,10 @@ impl Opening<'_> {
             ));
         }
         replay.flush(self)?;
+        let (writes, dropped_writes) = (replay.last - in_tables, replay.dropped);
+        if writes + dropped_writes > 0 {
+            self.events.send(|| Event::LogRecovered { writes, dropped_writes });
+        }
         Ok(replay.last)
     }
 
@@ -273,10 +294,12 @@ impl Opening<'_> {
             is_closing: AtomicBool::new(false),
             counters: Counters::default(),
             pace: Pace::default(),
-            health: Health::default(),
+            health: Health::new(self.events.clone()),
+            events: self.events,
             owner,
         });
-        let mut tree = Tree { inner: Arc::clone(&inner), workers: Vec::new() };
+        let delivery = inner.events.start().map_err(|error| no_thread(&inner.directory, &error))?;
+        let mut tree = Tree { inner: Arc::clone(&inner), workers: Vec::new(), delivery };
         if inner.options.has_workers {
             tree.start("plumbkv-flush", Inner::flush_always)?;
             tree.start("plumbkv-merge", Inner::compact_always)?;
@@ -298,10 +321,13 @@ impl Tree {
             work(&inner);
             std::mem::forget(ending);
         });
-        self.workers
-            .push(worker.map_err(|error| Error::io(&self.inner.directory, "start a thread for", &error))?);
+        self.workers.push(worker.map_err(|error| no_thread(&self.inner.directory, &error))?);
         Ok(())
     }
+}
+
+fn no_thread(directory: &Path, error: &std::io::Error) -> Error {
+    Error::io(directory, "start a thread for", error)
 }
 
 /// Dropped when its thread panics.
@@ -384,6 +410,8 @@ struct Replay {
     memtable: Option<(Arc<Memtable>, Inserter)>,
     /// There was a gap: nothing behind it counts.
     is_over: bool,
+    /// Writes behind it.
+    dropped: u64,
     /// Where the last log ends that counts.
     end: Option<(PathBuf, u64)>,
 }
@@ -408,6 +436,7 @@ impl Replay {
         }
         if record.sequence != self.last + 1 || self.is_over {
             self.is_over = true;
+            self.dropped += count;
             return Ok(());
         }
         let needed = memtable_bytes(record.payload.len(), count);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 pub(super) const DIRECTORY: &str = "/d";
-const NOW_MS: u64 = 1_000;
+pub(super) const NOW_MS: u64 = 1_000;
 
 /// As small as can be, so that few writes make many files.
 pub(super) fn small(sync: SyncMode) -> TreeOptions {

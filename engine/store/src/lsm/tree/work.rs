@@ -5,13 +5,15 @@ use super::Inner;
 use super::admin::{index_bytes, table_bytes};
 use super::commit::{log_path, spare_path};
 use super::health::Work;
-use super::view::View;
+use super::view::{Frozen, View};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::lsm::compaction::{Output, table_path, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, Manifest, TableFacts, Version};
 use crate::lsm::memtable::MemtableCursor;
 use crate::lsm::range_deletions::Ranges;
+use crate::lsm::sync::Instant;
 use crate::lsm::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -129,12 +131,30 @@ impl Inner {
         let _alone = self.flushing.lock();
         let view = Arc::clone(&self.state.lock().view);
         let Some(frozen) = view.frozen.first() else { return Ok(false) };
+        let begin = Instant::now();
+        self.events.send(|| Event::FlushBegun { bytes: frozen.memtable.bytes() as u64 });
+        let done = self.flush_memtable(&view, frozen);
+        self.events.send(|| {
+            let (tables, bytes) = done.as_ref().copied().unwrap_or_default();
+            Event::FlushEnded {
+                bytes,
+                tables,
+                duration: begin.elapsed(),
+                error: done.as_ref().err().cloned(),
+            }
+        });
+        done.map(|_| true)
+    }
+
+    /// How many tables it became, and their bytes.
+    fn flush_memtable(&self, view: &View, frozen: &Frozen) -> Result<(usize, u64)> {
         let deleted = frozen.memtable.ranges();
         let ranges = view.version.ranges.with(&deleted).seen_at(frozen.last_sequence);
         let output = Output { ranges: &ranges, ..self.output(0, &view.version, u64::MAX) };
         let runs = vec![Run::Memtable(MemtableCursor::new(Arc::clone(&frozen.memtable)))];
         let tables = write_tables(&output, runs, || self.state.lock().take_number(), |_| Ok(()))?;
-        self.counters.flushed.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
+        let (count, bytes) = (tables.len(), tables.iter().map(|table| table.bytes).sum());
+        self.counters.flushed.fetch_add(bytes, Ordering::Relaxed);
         if tables.is_empty() {
             // The name of the log that is the first now lasts before the manifest says that it is there.
             self.sync_directory()?;
@@ -177,7 +197,7 @@ impl Inner {
             // One that stays is removed when the tree is opened.
             let _ = self.vfs.remove(&log_path(&self.directory, *number));
         }
-        Ok(true)
+        Ok((count, bytes))
     }
 
     /// Removes the log that is kept to be used again. Without workers all flushes are on call, and it is kept for the next one.
