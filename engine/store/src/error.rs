@@ -7,7 +7,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// except that making room for it may have evicted other keys.
 ///
 /// One case is undecided: in durable mode, a write whose own append to the log or whose own sync failed
-/// ([`Io`](Self::Io)). This process does not show it, but if the process ends before the store has
+/// ([`is_in_doubt`](Self::is_in_doubt)). This process does not show it, but if the process ends before the store has
 /// recovered ([`StorageStats::failure`](crate::StorageStats::failure)), it may be there after the next
 /// open. A failure in the background is never the result of a write that was applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -167,7 +167,58 @@ pub enum Error {
     },
 }
 
+/// Calls of which a failure leaves unknown whether the change is on the disk.
+const APPEND: &str = "append to";
+const REPLACE: &str = "replace the manifest at";
+
 impl Error {
+    /// Whether the write that returned it is undecided: its own append to the log, or its own sync, failed.
+    /// This process does not show it, but if the process ends before the store has recovered, it may be
+    /// there after the next open. The same for [`clear`](crate::Database::clear) and
+    /// [`Ingest::finish`](crate::Ingest::finish). False for a write that is refused because an earlier one
+    /// failed: that has changed nothing. Of calls that write no entries it says nothing.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let db = plumbkv::Database::open(plumbkv::Options::durable(directory.path().join("store")))?;
+    /// match db.increment(b"visits", 1) {
+    ///     Ok(visits) => println!("{visits} visits"),
+    ///     Err(error) if error.is_in_doubt() => println!("read it before you count again: {error}"),
+    ///     Err(error) => println!("not counted: {error}"),
+    /// }
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_in_doubt(&self) -> bool {
+        matches!(self, Self::Io { call: APPEND | REPLACE, .. })
+    }
+
+    /// The error of an append, or of a sync that belongs to it.
+    pub(crate) fn append(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::io(path, APPEND, error)
+    }
+
+    /// The same failure of an edit of the manifest that may count all the same.
+    pub(crate) fn in_doubt(mut self) -> Self {
+        if let Self::Io { call, .. } = &mut self
+            && *call != APPEND
+        {
+            *call = REPLACE;
+        }
+        self
+    }
+
+    /// The error of the calls that are refused because of this one.
+    pub(crate) fn of_later_calls(&self) -> Self {
+        let mut error = self.clone();
+        if let Self::Io { call, .. } = &mut error
+            && self.is_in_doubt()
+        {
+            *call = "write, since an append or an edit failed, to";
+        }
+        error
+    }
+
     pub(crate) fn io(path: &std::path::Path, call: &'static str, error: &std::io::Error) -> Self {
         Self::Io { path: path.display().to_string(), call, kind: error.kind(), message: error.to_string() }
     }

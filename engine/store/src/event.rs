@@ -41,7 +41,8 @@ pub enum Event {
         /// Why it failed, if it did; it is tried again when there was no room.
         error: Option<Error>,
     },
-    /// Tables of one level are being merged into another.
+    /// Tables of one level are being merged into another. A table that moves to another level unread is no
+    /// merge.
     #[non_exhaustive]
     MergeBegun {
         /// The level that the tables come from, 0 for the newest.
@@ -66,7 +67,7 @@ pub enum Event {
         bytes_written: u64,
         /// How long it took.
         duration: Duration,
-        /// Why it failed, if it did: [`Closed`](Error::Closed) where it was ended.
+        /// Why it failed, if it did: [`Closed`](Error::Closed) where the program ended it, or closed the store.
         error: Option<Error>,
     },
     /// Writes wait.

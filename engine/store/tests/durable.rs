@@ -497,7 +497,7 @@ fn a_store_whose_keys_are_all_deleted_gives_its_room_back() {
     let begin = std::time::Instant::now();
     while bytes() > 64 << 10 {
         assert!(begin.elapsed().as_secs() < 60, "{} bytes of {full} are left", bytes());
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(db.snapshot().unwrap().range(.., Direction::Forward).count(), 0);
 }

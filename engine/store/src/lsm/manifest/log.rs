@@ -109,10 +109,7 @@ impl Manifest {
         edit.put(&mut payload);
         self.edits += 1;
         self.log.add(self.edits, &payload);
-        self.log
-            .write()
-            .and_then(|()| self.log.sync())
-            .map_err(|error| Error::io(&self.path, "append to", &error))
+        self.log.write().and_then(|()| self.log.sync()).map_err(|error| Error::append(&self.path, &error))
     }
 
     /// Whether an edit could not be appended: it may be there, or in part, and none can follow.

@@ -92,7 +92,7 @@ impl Tree {
                 last_sequence: Some(commit.next - 1),
                 ..Edit::default()
             };
-            inner.record(&mut state, &Version::default(), &edit)?;
+            inner.record(&mut state, &Version::default(), &edit).map_err(Error::in_doubt)?;
             Ok((file, memtable, inserter))
         })();
         let (file, memtable, inserter) = done.inspect_err(|error: &Error| {

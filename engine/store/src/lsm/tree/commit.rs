@@ -233,7 +233,7 @@ impl Inner {
             bytes += payload.len() as u64;
         }
         self.counters.written.fetch_add(bytes, Ordering::Relaxed);
-        let failed = |error| Error::io(&commit.log_path, "append to", &error);
+        let failed = |error| Error::append(&commit.log_path, &error);
         commit.log.write().map_err(failed)?;
         if self.options.sync == SyncMode::Always {
             commit.log.sync().map_err(failed)?;

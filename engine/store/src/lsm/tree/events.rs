@@ -1,8 +1,9 @@
 //! Delivery of events: they wait in a queue, and a thread of their own hands them to the program, so that
 //! its function runs under no lock of the store and holds up neither writers nor flushes.
 
+use crate::error::Result;
 use crate::event::{Event, OnEvent};
-use crate::lsm::sync::{Condvar, JoinHandle, Mutex, spawn};
+use crate::lsm::sync::{Condvar, Instant, JoinHandle, Mutex, spawn};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,6 +41,29 @@ impl Events {
             queue.events.push_back(event());
             delivery.changed.notify_one();
         }
+    }
+
+    /// Carries out a merge between two levels, of so many tables and bytes, and tells of it. The work adds up
+    /// the bytes that it writes.
+    pub(super) fn merge(
+        &self,
+        (level, target): (usize, usize),
+        (tables, bytes): (usize, u64),
+        work: impl FnOnce(&mut u64) -> Result<()>,
+    ) -> Result<()> {
+        let begin = Instant::now();
+        self.send(|| Event::MergeBegun { level, target, tables, bytes });
+        let mut written = 0;
+        let done = work(&mut written);
+        self.send(|| Event::MergeEnded {
+            level,
+            target,
+            bytes_read: bytes,
+            bytes_written: written,
+            duration: begin.elapsed(),
+            error: done.as_ref().err().cloned(),
+        });
+        done
     }
 
     /// Starts the thread that delivers.

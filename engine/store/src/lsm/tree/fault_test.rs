@@ -78,8 +78,9 @@ impl Run<'_> {
                 self.read(tree);
             }
             (Err(error), None) => {
-                self.perhaps = Some(after);
-                self.refusal = Some(error.clone());
+                // Only a write that says so may be there after the next opening.
+                self.perhaps = error.is_in_doubt().then_some(after);
+                self.refusal = Some(error.of_later_calls());
                 self.errors.push(error);
             }
             (Err(error), Some(refusal)) => {

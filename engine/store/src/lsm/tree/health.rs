@@ -55,6 +55,7 @@ impl Health {
 
     /// Notes a failure.
     pub(super) fn fail(&self, work: Work, error: &Error) {
+        let error = &error.of_later_calls();
         // Locked until it shows: a recovery in between would hide it.
         let mut no_room = self.no_room.lock();
         // Events are sent under the lock, so that they come in the order of what they tell.

@@ -163,7 +163,7 @@ impl Inner {
             // Before the view is shown: who sees the tables sees their number.
             self.published.store(sequence, Ordering::Release);
         });
-        done.inspect_err(|error| {
+        done.map_err(Error::in_doubt).inspect_err(|error| {
             // A later write may not have this number.
             self.health.fail(Work::Writes, error);
         })?;

@@ -178,7 +178,10 @@ impl Inner {
         below.ranges = Arc::clone(&version.ranges);
         let common = version.common().to_vec();
         drop(version);
-        let done = self.merge((&below, &common), &choice, chosen, is_sliced, go_on);
+        let read = chosen.facts().fold((0, 0), |(tables, bytes), table| (tables + 1, bytes + table.bytes));
+        let done = self.events.merge((choice.level, choice.target), read, |written| {
+            self.merge((&below, &common), &choice, chosen, is_sliced, written, go_on)
+        });
         self.state.lock().underway = None;
         done.map(|()| true)
     }
@@ -189,6 +192,7 @@ impl Inner {
         choice: &Choice,
         Chosen { upper, mut lower }: Chosen,
         is_sliced: bool,
+        written: &mut u64,
         mut go_on: impl FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         let whole = self.output(choice.target, below, self.options.table_bytes);
@@ -224,7 +228,9 @@ impl Inner {
             };
             runs.push(Run::level(replaced.iter().filter(is_read).cloned().collect()));
             let tables = write_tables(&output, runs, || self.state.lock().take_number(), &mut go_on)?;
-            self.counters.merged.fetch_add(tables.iter().map(|table| table.bytes).sum(), Ordering::Relaxed);
+            let bytes = tables.iter().map(|table| table.bytes).sum();
+            self.counters.merged.fetch_add(bytes, Ordering::Relaxed);
+            *written += bytes;
             let added = tables.into_iter().map(|table| (choice.target, table)).collect();
             let above: &[TableHandle] = if is_last { &upper } else { &[] };
             let removed = above.iter().map(|table| (choice.level, table.facts.number));
