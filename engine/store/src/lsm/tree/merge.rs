@@ -3,6 +3,7 @@
 
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
+use crate::lsm::common::Common;
 use crate::lsm::compaction::{
     Choice, Output, Slice, Sweep, Underway, hidden, mostly_deleted, pick, slices, tidy, write_tables,
 };
@@ -176,7 +177,7 @@ impl Inner {
         let deeper = choice.target + 1..LEVELS;
         deeper.for_each(|level| below.levels[level].clone_from(&version.levels[level]));
         below.ranges = Arc::clone(&version.ranges);
-        let common = version.common().to_vec();
+        let common = Arc::clone(version.common());
         drop(version);
         let read = chosen.facts().fold((0, 0), |(tables, bytes), table| (tables + 1, bytes + table.bytes));
         let done = self.events.merge((choice.level, choice.target), read, |written| {
@@ -188,7 +189,7 @@ impl Inner {
 
     fn merge(
         &self,
-        (below, common): (&Version, &[u8]),
+        (below, common): (&Version, &Arc<Common>),
         choice: &Choice,
         Chosen { upper, mut lower }: Chosen,
         is_sliced: bool,
