@@ -128,6 +128,22 @@ impl Options {
         self.with_durable(|durable| durable.max_open_files = Some(files))
     }
 
+    /// Threads that share a large merge, at least 1; default: 2. With more of them merges keep up with more
+    /// writes, and each takes a processor and a few MiB more.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Options};
+    ///
+    /// let db = Database::open(Options::durable(&path).merge_threads(4))?;
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
+    #[must_use]
+    pub fn merge_threads(self, threads: usize) -> Self {
+        self.with_durable(|durable| durable.merge_threads = Some(threads))
+    }
+
     /// Bytes of the block cache, 0 for none, whatever else the budget holds. Default: what memtables, indexes and filters leave of it.
     ///
     /// ```

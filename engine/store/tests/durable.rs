@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn every_kind_of_range_is_deleted_up_to_its_ends_and_no_further() {
@@ -494,7 +494,7 @@ fn a_store_whose_keys_are_all_deleted_gives_its_room_back() {
     }
     let full = bytes();
     assert!(full > 2 << 20, "{full} bytes");
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     while bytes() > 64 << 10 {
         assert!(begin.elapsed().as_secs() < 60, "{} bytes of {full} are left", bytes());
         std::thread::sleep(Duration::from_millis(50));

@@ -111,6 +111,7 @@ pub(crate) struct DurableOptions {
     pub(crate) compression: Compression,
     pub(crate) merge_bytes_per_second: Option<u64>,
     pub(crate) max_open_files: Option<usize>,
+    pub(crate) merge_threads: Option<usize>,
 }
 
 impl DurableOptions {
@@ -124,6 +125,7 @@ impl DurableOptions {
             compression: Compression::default(),
             merge_bytes_per_second: None,
             max_open_files: None,
+            merge_threads: None,
         }
     }
 
@@ -148,6 +150,10 @@ impl DurableOptions {
                 "merges that do not go on stop all writes in the end; leave it out for no limit".to_owned();
             return Err(Error::InvalidOption { option: "merge_bytes_per_second", reason });
         }
+        if self.merge_threads == Some(0) {
+            let reason = "merges need a thread; allow at least 1".to_owned();
+            return Err(Error::InvalidOption { option: "merge_threads", reason });
+        }
         if self.max_open_files == Some(0) {
             let reason = "a table cannot be read without a file that is open; allow at least 1".to_owned();
             return Err(Error::InvalidOption { option: "max_open_files", reason });
@@ -168,6 +174,7 @@ impl DurableOptions {
         };
         // The more tables there are in level 0 when it is merged, the fewer times the levels below are written anew. A read asks the filter of each, where there are filters.
         let level0_stop = if self.profile == Profile::LowMemory { 20 } else { 48 };
+        let base_bytes = (budget / 2).min(4 * largest).max(4 << 20);
         Ok(TreeOptions {
             sync: match self.sync {
                 SyncMode::Always => lsm::SyncMode::Always,
@@ -190,13 +197,12 @@ impl DurableOptions {
                 piece_bytes: 1 << (table_bytes / 16).clamp(64 << 10, 2 << 20).ilog2(),
             },
             table_bytes,
-            targets: Targets {
-                level0_tables: 5,
-                base_bytes: (budget / 2).min(4 * largest).max(4 << 20),
-                multiplier: 10,
-            },
+            targets: Targets { level0_tables: 5, base_bytes, multiplier: 10 },
             level0_stop,
             merge_bytes_per_second: self.merge_bytes_per_second,
+            merge_threads: self.merge_threads.unwrap_or(MERGE_THREADS),
+            debt_slow: 2 * base_bytes,
+            debt_stop: 4 * base_bytes,
             open_tables: open_tables(self.max_open_files, descriptors()),
             manifest_bytes: 4 << 20,
             has_workers: true,
@@ -211,6 +217,9 @@ fn descriptors() -> Option<u64> {
 
 /// Open files of tables where nothing else is said.
 const OPEN_FILES: usize = 1024;
+
+/// Threads that share a large merge, where nothing else is said.
+const MERGE_THREADS: usize = 2;
 
 /// Files of tables that may be open at once, in a process that may have so many descriptors. Logs, the
 /// manifest, tables being written and the rest of the program need some as well.

@@ -2,7 +2,6 @@
 
 mod checksum;
 mod coding;
-mod common;
 mod compaction;
 mod counter;
 #[cfg(test)]

@@ -114,3 +114,25 @@ pub(crate) fn slices(upper_bytes: u64, lower: &[&TableFacts], table_bytes: u64) 
     };
     parts.into_iter().map(slice).collect()
 }
+
+/// Cuts a merge between its lower tables into at most so many parts of about the same length, to be
+/// written at once. What makes no two tables for each is not worth another thread.
+pub(crate) fn shares(upper_bytes: u64, lower: &[&TableFacts], table_bytes: u64, most: usize) -> Vec<Slice> {
+    let lower_bytes: u64 = lower.iter().map(|table| table.bytes).sum();
+    let worth = (upper_bytes + lower_bytes) / (2 * table_bytes).max(1);
+    let count = u64::try_from(most).unwrap_or(u64::MAX).min(worth).max(1);
+    let (mut shares, mut begin, mut bytes) = (Vec::new(), 0, 0);
+    for (place, table) in lower.iter().enumerate() {
+        bytes += table.bytes;
+        let is_last = place + 1 == lower.len();
+        // The next one begins where its share of all lower tables does.
+        if !is_last
+            && u128::from(bytes) * u128::from(count) >= u128::from(lower_bytes) * (shares.len() as u128 + 1)
+        {
+            shares.push(Slice { lower: begin..place + 1, table_bytes });
+            begin = place + 1;
+        }
+    }
+    shares.push(Slice { lower: begin..lower.len(), table_bytes });
+    shares
+}

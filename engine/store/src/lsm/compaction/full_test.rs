@@ -1,6 +1,6 @@
 //! Does a sweep pass no table that overlaps what it moves, come to an end, and are slices about a table long?
 
-use super::full::{Slice, Sweep, slices};
+use super::full::{Slice, Sweep, shares, slices};
 use super::pick_test::any_table;
 use crate::lsm::manifest::{LEVELS, TableFacts, TableHandle, Version};
 use proptest::prelude::*;
@@ -134,5 +134,33 @@ fn slices_are_about_a_table_long() {
             "{upper} over {}",
             lower.len()
         );
+    }
+}
+
+#[test]
+fn shares_are_about_as_long_as_each_other_and_each_is_worth_a_thread() {
+    let tables = |bytes: &[u64]| -> Vec<TableFacts> {
+        bytes.iter().map(|bytes| TableFacts { bytes: *bytes, ..TableFacts::default() }).collect()
+    };
+    // Upper bytes, bytes of the lower tables, the most threads, and where the share of each ends, with
+    // tables of 100.
+    let cases: [(u64, &[u64], usize, &[usize]); 9] = [
+        (1_000, &[], 4, &[0]),
+        (1_000, &[100], 4, &[1]),
+        (100, &[100, 100], 2, &[2]),
+        (200, &[100, 100], 2, &[1, 2]),
+        (0, &[100; 10], 1, &[10]),
+        (0, &[100; 10], 2, &[5, 10]),
+        (0, &[100; 10], 3, &[4, 7, 10]),
+        (0, &[100; 10], usize::MAX, &[2, 4, 6, 8, 10]),
+        (0, &[900, 10, 10, 80], 2, &[1, 4]),
+    ];
+    for (upper, lower, most, expected) in cases {
+        let lower = tables(lower);
+        let found = shares(upper, &lower.iter().collect::<Vec<_>>(), 100, most);
+        assert!(found.iter().all(|slice| slice.table_bytes == 100));
+        let begins = found.iter().map(|slice| slice.lower.start).collect::<Vec<_>>();
+        let ends = found.iter().map(|slice| slice.lower.end).collect::<Vec<_>>();
+        assert_eq!((begins[0], &begins[1..], &ends[..]), (0, &ends[..ends.len() - 1], expected));
     }
 }

@@ -1,7 +1,6 @@
 //! Where do new tables go, and what is known of one when it is written?
 
 use crate::error::{Error, Result};
-use crate::lsm::common::Common;
 use crate::lsm::file_name::FileName;
 use crate::lsm::manifest::{TableFacts, Version};
 use crate::lsm::range_deletions::Ranges;
@@ -9,7 +8,6 @@ use crate::lsm::record::{Kind, Record, Sequence};
 use crate::lsm::table::{Shape, TableBuilder};
 use crate::lsm::vfs::Vfs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Where new tables go, and what they are like.
 #[derive(Clone, Copy)]
@@ -25,7 +23,7 @@ pub(crate) struct Output<'a> {
     /// Ranges that were deleted, and whose deletion lasts when the tables do.
     pub(crate) ranges: &'a Ranges,
     /// What most of the keys begin with.
-    pub(crate) common: &'a Arc<Common>,
+    pub(crate) common: &'a [u8],
     pub(crate) now_ms: u64,
     /// Only keys above this one are written, and up to that one.
     pub(crate) after: Option<&'a [u8]>,
@@ -34,7 +32,7 @@ pub(crate) struct Output<'a> {
 
 impl Output<'_> {
     /// Takes away a file that came to nothing. One that stays is removed when the tree is opened.
-    pub(super) fn remove(&self, number: u64) {
+    pub(crate) fn remove(&self, number: u64) {
         let _ = self.vfs.remove(&table_path(self.directory, number));
     }
 }

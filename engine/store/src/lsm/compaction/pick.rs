@@ -64,10 +64,14 @@ pub(crate) fn allowed(version: &Version, targets: &Targets) -> ([u64; LEVELS], u
 }
 
 /// What is most in need of being merged, if anything is.
+///
+/// What level 0 is merged with is the base level: the larger that has become, the longer it takes, and the
+/// sooner it is the base level's turn. So neither grows far beyond what it may hold.
 pub(crate) fn pick(version: &Version, targets: &Targets) -> Option<Choice> {
     let (allowed, base) = allowed(version, targets);
     let level0 = version.levels[0].len() as f64 / targets.level0_tables as f64;
-    let mut worst = (level0, 0);
+    let in_base = version.bytes(base) as f64 / allowed[base] as f64;
+    let mut worst = if level0 >= 1.0 { ((level0 / in_base.max(1.0)).max(1.0), 0) } else { (0.0, 0) };
     for (level, allowed) in allowed.iter().enumerate().take(LEVELS - 1).skip(1) {
         // Levels above the first that is used hold what an earlier, smaller store left there.
         let bytes = version.bytes(level) as f64;
@@ -134,22 +138,28 @@ pub(super) fn target(
 
 /// The table of a level that meets the fewest bytes below for each of its own.
 fn level_choice(version: &Version, level: usize, wanted: usize) -> Choice {
-    let cost = |table: &TableFacts| {
-        let below = version.levels[wanted].iter().map(|table| &*table.facts);
-        let met = below.filter(|other| other.meets(&table.first_key, &table.last_key));
+    let mut below = version.levels[wanted].iter().map(|table| &*table.facts).peekable();
+    // Both levels are in order: a table that ends before this one begins ends before the next one, too.
+    let mut cost = |table: &TableFacts| {
+        while below.next_if(|other| other.last_key < table.first_key).is_some() {}
+        let met = below.clone().take_while(|other| other.first_key <= table.last_key);
         met.map(|other| other.bytes).sum::<u64>() as f64 / table.bytes.max(1) as f64
     };
     let tables = version.levels[level].iter().map(|table| &*table.facts);
-    let chosen = tables.min_by(|one, other| cost(one).total_cmp(&cost(other)));
-    let (upper, (target, lower)) = chosen.map_or_else(Default::default, |table| {
+    let costs: Vec<_> = tables.map(|table| (cost(table), table)).collect();
+    let chosen = costs.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
+    let (upper, (target, lower)) = chosen.map_or_else(Default::default, |(_, table)| {
         (vec![table.number], target(version, level, wanted, &table.first_key, &table.last_key))
     });
     Choice { level, upper, target, lower, is_apart: true }
 }
 
+/// The tables of a sorted level that meet a range.
 pub(super) fn overlapping(version: &Version, level: usize, first: &[u8], last: &[u8]) -> Vec<u64> {
-    let tables = version.levels[level].iter().map(|table| &*table.facts);
-    tables.filter(|table| table.meets(first, last)).map(|table| table.number).collect()
+    let tables = &version.levels[level];
+    let begin = tables.partition_point(|table| &table.facts.last_key[..] < first);
+    let met = tables[begin..].iter().take_while(|table| &table.facts.first_key[..] <= last);
+    met.map(|table| table.facts.number).collect()
 }
 
 /// Bytes by which levels are above what they may hold: the work that waits.

@@ -1,7 +1,6 @@
 //! Does a walk over memtables, tables and levels show what a sorted map holds, at any moment, in both directions?
 
 use super::{Merge, Run, Visible};
-use crate::lsm::common::Common;
 use crate::lsm::manifest::{TableFacts, TableHandle};
 use crate::lsm::memtable::{Memtable, MemtableCursor};
 use crate::lsm::range_deletions::Ranges;
@@ -80,7 +79,7 @@ fn merge(versions: &[(Version, u8)]) -> Merge {
         groups.filter_map(|(number, keys)| table(&disk, 10 + number as u64, &keys.concat())).collect();
     runs.push(Run::level(level.into()));
     // What the keys of many tests begin with, and many do not.
-    Merge::new(runs, Arc::new(Common::from(b"a")))
+    Merge::new(runs, b"a")
 }
 
 /// From where to where, and when.

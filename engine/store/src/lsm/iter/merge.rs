@@ -7,11 +7,9 @@
 use super::gaps::Gap;
 use super::run::Run;
 use crate::error::Result;
-use crate::lsm::common::Common;
 use crate::lsm::range_deletions::Piece;
-use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp, is_before};
+use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp, is_before, prefix};
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
@@ -26,16 +24,16 @@ pub(crate) struct Merge {
     /// Of each run that stands somewhere the prefix of its key.
     prefixes: Vec<u64>,
     /// What most keys begin with.
-    common: Arc<Common>,
+    common: Vec<u8>,
     live: usize,
     direction: Direction,
 }
 
 impl Merge {
     /// Of these runs, most of whose keys are expected to begin so.
-    pub(crate) fn new(runs: Vec<Run>, common: Arc<Common>) -> Self {
+    pub(crate) fn new(runs: Vec<Run>, common: &[u8]) -> Self {
         let prefixes = vec![0; runs.len()];
-        Self { runs, prefixes, common, live: 0, direction: Direction::Forward }
+        Self { runs, prefixes, common: common.to_vec(), live: 0, direction: Direction::Forward }
     }
 
     #[inline]
@@ -122,7 +120,7 @@ impl Merge {
         self.runs.iter_mut().try_for_each(&mut go)?;
         for at in 0..self.runs.len() {
             if let Some(record) = self.runs[at].record() {
-                self.prefixes[self.live] = self.common.prefix(record.key);
+                self.prefixes[self.live] = prefix(record.key, &self.common);
                 self.runs.swap(at, self.live);
                 self.live += 1;
             }
@@ -144,7 +142,7 @@ impl Merge {
             return Err(error);
         }
         match self.runs[0].record() {
-            Some(record) => self.prefixes[0] = self.common.prefix(record.key),
+            Some(record) => self.prefixes[0] = prefix(record.key, &self.common),
             None => {
                 self.live -= 1;
                 self.runs.swap(0, self.live);

@@ -66,3 +66,46 @@ pub(crate) fn spawn<T: Send + 'static>(
     use std::thread::Builder;
     Builder::new().name(name.to_owned()).spawn(work)
 }
+
+/// Does several things at once, the last one in this thread, and returns what came of each. What no
+/// thread can be started for is done in this one. A panic in one of them goes on in this thread.
+#[cfg(not(shuttle))]
+pub(crate) fn together<T: Send, W: FnOnce() -> T + Send>(name: &str, mut work: Vec<W>) -> Vec<T> {
+    fn run<T, W: FnOnce() -> T>(work: &Mutex<Option<W>>) -> Option<T> {
+        let work = work.lock().take();
+        work.map(|work| work())
+    }
+    let Some(own) = work.pop() else { return Vec::new() };
+    let work: Vec<_> = work.into_iter().map(|work| Mutex::new(Some(work))).collect();
+    std::thread::scope(|scope| {
+        let start = |work| {
+            let thread = std::thread::Builder::new().name(name.to_owned());
+            thread.spawn_scoped(scope, move || run(work)).ok()
+        };
+        let threads: Vec<_> = work.iter().map(start).collect();
+        let own = own();
+        let others = threads.into_iter().zip(&work).filter_map(|(thread, work)| match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => run(work),
+        });
+        let mut done: Vec<_> = others.collect();
+        done.push(own);
+        done
+    })
+}
+
+/// The same. This thread does nothing meanwhile: shuttle wakes it when the others have ended, whatever it
+/// waits for.
+#[cfg(shuttle)]
+pub(crate) fn together<T: Send, W: FnOnce() -> T + Send>(_: &str, mut work: Vec<W>) -> Vec<T> {
+    if work.len() == 1 {
+        return work.pop().map(|work| work()).into_iter().collect();
+    }
+    shuttle::thread::scope(|scope| {
+        let threads: Vec<_> = work.into_iter().map(|work| scope.spawn(work)).collect();
+        let join = |thread: shuttle::thread::ScopedJoinHandle<T>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    })
+}

@@ -1,13 +1,9 @@
-//! How is a merge carried out? The tables that were chosen are read in one walk, or slice by slice, and each edit of the manifest that follows leaves a store that is whole: what a slice has
-//! written below, the tables above still say, too, until the last slice takes them away.
+//! Which tables are merged when: behind the writes, on call, and when there is nothing else to do.
 
+use super::merging::{Merging, Way};
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
-use crate::lsm::common::Common;
-use crate::lsm::compaction::{
-    Choice, Output, Slice, Sweep, Underway, hidden, mostly_deleted, pick, slices, tidy, write_tables,
-};
-use crate::lsm::iter::Run;
+use crate::lsm::compaction::{Choice, Sweep, Underway, hidden, mostly_deleted, pick, tidy};
 use crate::lsm::manifest::{Edit, LEVELS, TableFacts, TableHandle, Version};
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -24,9 +20,9 @@ pub(crate) struct MergeProgress {
 }
 
 /// The tables of a choice.
-struct Chosen {
-    upper: Vec<TableHandle>,
-    lower: Vec<TableHandle>,
+pub(super) struct Chosen {
+    pub(super) upper: Vec<TableHandle>,
+    pub(super) lower: Vec<TableHandle>,
 }
 
 impl Chosen {
@@ -62,8 +58,7 @@ impl Tree {
                 }
                 self.inner.compact(
                     |version| tidy(version, &self.inner.options.targets),
-                    false,
-                    |_| self.inner.is_open(),
+                    Way::AtOnce(&|_| self.inner.is_open()),
                 )?;
                 continue;
             }
@@ -94,7 +89,7 @@ impl Tree {
         };
         loop {
             inner.look()?;
-            match inner.compact(|version| sweep.pick(version), true, &mut ask) {
+            match inner.compact(|version| sweep.pick(version), Way::Sliced(&mut ask)) {
                 Ok(true) => {}
                 Ok(false) => return Ok(true),
                 Err(Error::Closed) if is_ended.get() => return Ok(false),
@@ -115,7 +110,7 @@ impl Inner {
 
     /// Merges what is most in need of it. False, where nothing is.
     pub(super) fn compact_next(&self) -> Result<bool> {
-        self.compact(|version| self.choose(version), false, |bytes| self.hold_back_merge(bytes))
+        self.compact(|version| self.choose(version), Way::AtOnce(&|bytes| self.hold_back_merge(bytes)))
     }
 
     /// What has to be merged next.
@@ -143,18 +138,12 @@ impl Inner {
         self.remove_spare();
         self.compact(
             |version| self.choose(version).or_else(|| mostly_deleted(version, &self.options.targets)),
-            false,
-            |bytes| self.hold_back_merge(bytes),
+            Way::AtOnce(&|bytes| self.hold_back_merge(bytes)),
         )
     }
 
-    /// Merges what `pick` chooses, at once or in slices. False, where it chooses nothing. `go_on` hears how many bytes were read.
-    fn compact(
-        &self,
-        pick: impl FnOnce(&Version) -> Option<Choice>,
-        is_sliced: bool,
-        go_on: impl FnMut(u64) -> Result<()>,
-    ) -> Result<bool> {
+    /// Merges what `pick` chooses. False, where it chooses nothing.
+    pub(super) fn compact(&self, pick: impl FnOnce(&Version) -> Option<Choice>, way: Way) -> Result<bool> {
         let _alone = self.compacting.lock();
         let mut state = self.state.lock();
         let version = Arc::clone(&state.view.version);
@@ -177,70 +166,14 @@ impl Inner {
         let deeper = choice.target + 1..LEVELS;
         deeper.for_each(|level| below.levels[level].clone_from(&version.levels[level]));
         below.ranges = Arc::clone(&version.ranges);
-        let common = Arc::clone(version.common());
+        let common = version.common().to_vec();
         drop(version);
         let read = chosen.facts().fold((0, 0), |(tables, bytes), table| (tables + 1, bytes + table.bytes));
-        let done = self.events.merge((choice.level, choice.target), read, |written| {
-            self.merge((&below, &common), &choice, chosen, is_sliced, written, go_on)
-        });
+        let merge = Merging { inner: self, choice: &choice, below: &below, common: &common };
+        let done = self
+            .events
+            .merge((choice.level, choice.target), read, |written| merge.carry_out(chosen, way, written));
         self.state.lock().underway = None;
         done.map(|()| true)
-    }
-
-    fn merge(
-        &self,
-        (below, common): (&Version, &Arc<Common>),
-        choice: &Choice,
-        Chosen { upper, mut lower }: Chosen,
-        is_sliced: bool,
-        written: &mut u64,
-        mut go_on: impl FnMut(u64) -> Result<()>,
-    ) -> Result<()> {
-        let whole = self.output(choice.target, below, self.options.table_bytes);
-        let facts: Vec<_> = lower.iter().map(|table| &*table.facts).collect();
-        let upper_bytes = upper.iter().map(|table| table.facts.bytes).sum();
-        let slices = if is_sliced {
-            slices(upper_bytes, &facts, whole.table_bytes)
-        } else {
-            vec![Slice { lower: 0..lower.len(), table_bytes: whole.table_bytes }]
-        };
-        let count = slices.len();
-        let mut after: Option<Vec<u8>> = None;
-        for (number, slice) in slices.into_iter().enumerate() {
-            let is_last = number + 1 == count;
-            let replaced: Arc<[TableHandle]> = lower.drain(..slice.lower.len()).collect();
-            let end = replaced.last().map(|table| table.facts.last_key.clone());
-            let output = Output {
-                table_bytes: slice.table_bytes,
-                common,
-                after: after.as_deref(),
-                until: end.as_deref().filter(|_| !is_last),
-                ..whole
-            };
-            // What a deleted range hides as a whole need not be read.
-            let is_read = |table: &&TableHandle| {
-                let facts = &table.facts;
-                !below.ranges.hide_all(&facts.first_key, &facts.last_key, facts.last_sequence)
-            };
-            let mut runs: Vec<_> = if choice.level == 0 {
-                upper.iter().filter(is_read).map(Run::table).collect()
-            } else {
-                vec![Run::level(upper.iter().filter(is_read).cloned().collect())]
-            };
-            runs.push(Run::level(replaced.iter().filter(is_read).cloned().collect()));
-            let tables = write_tables(&output, runs, || self.state.lock().take_number(), &mut go_on)?;
-            let bytes = tables.iter().map(|table| table.bytes).sum();
-            self.counters.merged.fetch_add(bytes, Ordering::Relaxed);
-            *written += bytes;
-            let added = tables.into_iter().map(|table| (choice.target, table)).collect();
-            let above: &[TableHandle] = if is_last { &upper } else { &[] };
-            let removed = above.iter().map(|table| (choice.level, table.facts.number));
-            let removed =
-                removed.chain(replaced.iter().map(|table| (choice.target, table.facts.number))).collect();
-            self.install(&mut self.state.lock(), Edit { added, removed, ..Edit::default() }, |_| {})?;
-            above.iter().chain(&*replaced).for_each(|table| table.table.remove_when_dropped());
-            after = end;
-        }
-        Ok(())
     }
 }

@@ -34,6 +34,10 @@ mod many_test;
 mod merge;
 #[cfg(test)]
 mod merge_test;
+mod merging;
+#[cfg(not(shuttle))]
+#[cfg(test)]
+mod merging_test;
 mod now;
 mod open;
 mod options;

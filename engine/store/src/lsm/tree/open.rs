@@ -17,7 +17,6 @@ use super::{Inner, State, Tree};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::lsm::common::Common;
 use crate::lsm::compaction::{Output, table_path, write_tables};
 use crate::lsm::file_name::{FileName, LAST_NUMBER};
 use crate::lsm::iter::Run;
@@ -244,8 +243,7 @@ impl Opening<'_> {
         (log, log_path, first_log): (LogWriter, PathBuf, u64),
         last_sequence: Sequence,
     ) -> Result<Tree> {
-        let (memtable, inserter) =
-            new_memtable(self.options.memtable_bytes, Common::clone(self.version.common()))?;
+        let (memtable, inserter) = new_memtable(self.options.memtable_bytes, self.version.common())?;
         let view =
             View { memtable: Arc::clone(&memtable), frozen: Vec::new(), version: Arc::new(self.version) };
         self.pages.set_stored(table_bytes(&view.version));
@@ -447,10 +445,9 @@ impl Replay {
         }
         let (memtable, inserter) = match &mut self.memtable {
             Some(memtable) => memtable,
-            None => self.memtable.insert(new_memtable(
-                opening.options.memtable_bytes.max(needed),
-                Common::clone(opening.version.common()),
-            )?),
+            None => self
+                .memtable
+                .insert(new_memtable(opening.options.memtable_bytes.max(needed), opening.version.common())?),
         };
         for (sequence, write) in (record.sequence..).zip(writes(record.payload)) {
             let write = write.map_err(|reason| Error::corrupt(path, 0, reason))?;

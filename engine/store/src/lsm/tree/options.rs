@@ -34,6 +34,12 @@ pub(crate) struct TreeOptions {
     pub(crate) level0_stop: usize,
     /// Bytes of keys and values that merges behind the writes read in a second at most.
     pub(crate) merge_bytes_per_second: Option<u64>,
+    /// Threads that share a large merge.
+    pub(crate) merge_threads: usize,
+    /// Bytes that wait to be merged from which on writes are held back, the more of them the more.
+    pub(crate) debt_slow: u64,
+    /// Bytes at which they are held back as long as they may be.
+    pub(crate) debt_stop: u64,
     /// Files of tables that are open at once at most; others are opened when they are read.
     pub(crate) open_tables: usize,
     /// A manifest that has grown to this is begun anew.
@@ -60,6 +66,9 @@ impl Default for TreeOptions {
             targets: Targets { level0_tables: 4, base_bytes: 256 << 20, multiplier: 10 },
             level0_stop: 20,
             merge_bytes_per_second: None,
+            merge_threads: 1,
+            debt_slow: 512 << 20,
+            debt_stop: 1 << 30,
             open_tables: 1024,
             manifest_bytes: 4 << 20,
             has_workers: true,

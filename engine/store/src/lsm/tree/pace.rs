@@ -1,13 +1,16 @@
-//! How fast may writes come? As fast as they like, until flushes or merges fall behind; then each is held back a little, the more the nearer the point is where writes would have to
-//! stop altogether. What is written then and what flushes and merges get done come to a balance before that point, and no single write waits for seconds.
+//! Pace of writes: without limit until flushes or merges fall behind; then each write is held back a
+//! little, the more the nearer the point is where writes would have to stop altogether, or the more bytes
+//! wait to be merged. What is written then and what flushes and merges get done come to a balance before
+//! that point, and no single write waits for seconds.
 //!
 //! Merges that go on behind the writes are slowed down only where the options ask for it.
 
 use super::options::TreeOptions;
 use super::{Inner, View};
 use crate::error::{Error, Result};
+use crate::lsm::compaction::debt_bytes;
 use crate::lsm::sync::{Instant, Mutex, sleep};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long a mebibyte waits just before the point where writes stop.
@@ -25,6 +28,8 @@ const MEBIBYTE: u128 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pressure {
     pub(super) level0_tables: usize,
+    /// Bytes that wait to be merged.
+    pub(super) debt: u64,
     /// Memtables that wait to be flushed, and bytes of the one that is written to.
     pub(super) frozen_memtables: usize,
     pub(super) memtable_bytes: usize,
@@ -33,22 +38,26 @@ pub(super) struct Pressure {
 /// How long a mebibyte of writes is to be held back.
 ///
 /// Two things make writes stop. Level 0 may be full: from three quarters of that on they are held back. Or all memtables are: from the moment on when no more may wait and the one that is
-/// written to is half full. Of both the nearer one counts, squared, so that it begins gently.
+/// written to is half full. Bytes that wait to be merged do not make writes stop, but merges of a level take
+/// the longer the larger the next one has become: they are held back for that as well. What is nearest
+/// counts, squared, so that it begins gently.
 pub(super) fn delay(pressure: &Pressure, options: &TreeOptions) -> Duration {
-    let part = |at: usize, from: usize, to: usize| {
+    let part = |at: u64, from: u64, to: u64| {
         if to <= from {
             f64::from(u8::from(at >= to))
         } else {
             at.saturating_sub(from) as f64 / (to - from) as f64
         }
     };
-    let level0 = part(pressure.level0_tables, level0_slow(options), options.level0_stop);
+    let of = |at: usize, from: usize, to: usize| part(at as u64, from as u64, to as u64);
+    let level0 = of(pressure.level0_tables, level0_slow(options), options.level0_stop);
+    let debt = part(pressure.debt, options.debt_slow, options.debt_stop);
     let memtables = if pressure.frozen_memtables >= options.frozen_memtables {
-        part(pressure.memtable_bytes, options.memtable_bytes / 2, options.memtable_bytes)
+        of(pressure.memtable_bytes, options.memtable_bytes / 2, options.memtable_bytes)
     } else {
         0.0
     };
-    LONGEST.mul_f64(level0.max(memtables).min(1.0).powi(2))
+    LONGEST.mul_f64(level0.max(debt).max(memtables).min(1.0).powi(2))
 }
 
 /// Tables of level 0 above which writes are held back.
@@ -61,6 +70,8 @@ fn level0_slow(options: &TreeOptions) -> usize {
 pub(super) struct Pace {
     /// Whether there is any pressure: all that a write looks at otherwise.
     is_needed: AtomicBool,
+    /// Bytes that wait to be merged.
+    debt: AtomicU64,
     /// When the next write may begin.
     free: Mutex<Option<Instant>>,
     /// When merges may read on.
@@ -77,8 +88,11 @@ fn queue(free: &mut Option<Instant>, now: Instant, takes: Duration) -> Duration 
 impl Inner {
     /// Takes notice of what there is to be flushed and merged.
     pub(super) fn feel(&self, view: &View) {
+        let debt = debt_bytes(&view.version, &self.options.targets);
+        self.pace.debt.store(debt, Ordering::Relaxed);
         let is_needed = self.options.has_workers
             && (view.frozen.len() >= self.options.frozen_memtables
+                || debt > self.options.debt_slow
                 || view.version.levels[0].len() > level0_slow(&self.options));
         self.pace.is_needed.store(is_needed, Ordering::Relaxed);
     }
@@ -96,6 +110,7 @@ impl Inner {
         let view = self.view.load();
         let pressure = Pressure {
             level0_tables: view.version.levels[0].len(),
+            debt: self.pace.debt.load(Ordering::Relaxed),
             frozen_memtables: view.frozen.len(),
             memtable_bytes: view.memtable.bytes(),
         };
@@ -143,39 +158,45 @@ mod tests {
     fn the_nearer_the_stop_the_longer_the_wait() {
         let options = TreeOptions {
             level0_stop: 20,
+            debt_slow: 1_000,
+            debt_stop: 2_000,
             frozen_memtables: 2,
             memtable_bytes: 1_000,
             ..TreeOptions::default()
         };
-        // Tables of level 0, memtables that wait, bytes of the one that is written to, and the wait of a mebibyte in microseconds.
+        // Tables of level 0, bytes to be merged, memtables that wait, bytes of the one that is written to, and the wait of a mebibyte in microseconds.
         let cases = [
-            (0, 0, 0, 0),
-            (15, 0, 0, 0),
-            (16, 0, 0, 10_000),
-            (17, 0, 0, 40_000),
-            (18, 0, 0, 90_000),
-            (20, 0, 0, 250_000),
-            (50, 0, 0, 250_000),
+            (0, 0, 0, 0, 0),
+            (15, 0, 0, 0, 0),
+            (16, 0, 0, 0, 10_000),
+            (17, 0, 0, 0, 40_000),
+            (18, 0, 0, 0, 90_000),
+            (20, 0, 0, 0, 250_000),
+            (50, 0, 0, 0, 250_000),
             // As long as another one may wait there is no reason to.
-            (0, 1, 1_000, 0),
-            (0, 2, 500, 0),
-            (0, 2, 600, 10_000),
-            (0, 2, 750, 62_500),
-            (0, 2, 1_000, 250_000),
-            (0, 3, 2_000, 250_000),
-            // The nearer one counts.
-            (16, 2, 750, 62_500),
-            (18, 2, 600, 90_000),
+            (0, 0, 1, 1_000, 0),
+            (0, 0, 2, 500, 0),
+            (0, 0, 2, 600, 10_000),
+            (0, 0, 2, 750, 62_500),
+            (0, 0, 2, 1_000, 250_000),
+            (0, 0, 3, 2_000, 250_000),
+            (0, 1_000, 0, 0, 0),
+            (0, 1_500, 0, 0, 62_500),
+            (0, 9_000, 0, 0, 250_000),
+            // The nearest one counts.
+            (16, 1_500, 2, 600, 62_500),
+            (16, 0, 2, 750, 62_500),
+            (18, 0, 2, 600, 90_000),
         ];
-        for (level0_tables, frozen_memtables, memtable_bytes, expected) in cases {
-            let pressure = Pressure { level0_tables, frozen_memtables, memtable_bytes };
+        for (level0_tables, debt, frozen_memtables, memtable_bytes, expected) in cases {
+            let pressure = Pressure { level0_tables, debt, frozen_memtables, memtable_bytes };
             let found = delay(&pressure, &options).as_secs_f64() * 1e6;
             assert!((found - f64::from(expected)).abs() < 1.0, "{pressure:?}: {found} µs");
         }
         // Options as small as they can be.
         for level0_stop in 0..4 {
             let tiny = TreeOptions { level0_stop, memtable_bytes: 1, frozen_memtables: 0, ..options };
-            let pressure = Pressure { level0_tables: 4, frozen_memtables: 0, memtable_bytes: 1 };
+            let pressure = Pressure { level0_tables: 4, debt: 0, frozen_memtables: 0, memtable_bytes: 1 };
             assert_eq!(delay(&pressure, &tiny), LONGEST);
         }
     }
