@@ -80,9 +80,9 @@ pub enum Error {
         /// The system's words.
         message: String,
     },
-    /// The entry takes more than a quarter of the memory that the database may use.
+    /// The entry takes more than a twelfth of the memory that the database may use.
     #[error(
-        "the entry takes {needed} bytes and may take {limit}, a quarter of the memory budget of {budget}; raise \
+        "the entry takes {needed} bytes and may take {limit}, a twelfth of the memory budget of {budget}; raise \
          the budget or split the value"
     )]
     TooLargeForBudget {
@@ -93,7 +93,7 @@ pub enum Error {
         /// The memory budget in bytes.
         budget: u64,
     },
-    /// A batch is longer than the log takes at once.
+    /// A batch takes more than a quarter of the memory budget, or is longer than the log takes at once.
     #[error(
         "the batch has {len} {unit} and one may have {max}; split it: each part is carried out whole or not at all, though not all parts together"
     )]
@@ -102,8 +102,20 @@ pub enum Error {
         len: u64,
         /// The most that it may have.
         max: u64,
-        /// Of what: bytes of keys, values and their lengths, or writes.
+        /// Of what: bytes of memory, which are those of keys and values and some for each write; bytes of
+        /// the log; or writes.
         unit: &'static str,
+    },
+    /// Snapshots that are held keep more memory than they may.
+    #[error(
+        "snapshots and ranges that are held keep {held} bytes of memory and may keep {limit}, half of the \
+         memory budget; drop older ones, or raise the budget"
+    )]
+    SnapshotsHoldMemory {
+        /// Bytes of memtables that were flushed, and of indexes and filters of tables that were merged.
+        held: u64,
+        /// The most that they may keep when another one is taken.
+        limit: u64,
     },
     /// A cursor of [`scan`](crate::Database::scan) that no call has returned, or that is forgotten.
     #[error("the cursor {cursor} is not known, or no longer; begin again with 0")]

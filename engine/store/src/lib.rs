@@ -50,7 +50,8 @@
 //! go when they are met, and on a timer only if you call [`Database::expire_cycle`] from one. In durable mode it has two threads that
 //! flush and merge, and one that syncs at intervals.
 //!
-//! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards; in durable mode an entry up to a quarter of the memory budget. The cap counts pages that are
+//! Limits: keys up to 64 KiB, values up to 512 MiB, 4096 shards; in durable mode an entry up to a twelfth of the
+//! memory budget and a batch up to a quarter of it. The cap counts pages that are
 //! resident; what other parts of the process use is not in it (`docs/design.md` has the figures).
 
 #[cfg(not(target_os = "linux"))]

@@ -93,8 +93,10 @@ impl Options {
         self.with_durable(|durable| durable.profile = profile)
     }
 
-    /// Bytes of memory for memtables, cache, indexes and filters together; at least 1 MiB. Default as the profile says. An entry may take a quarter
-    /// of it.
+    /// Bytes of memory for memtables, cache, indexes and filters together; at least 1 MiB, and not more
+    /// than the machine has. Default as the profile says. Key and value of an entry may take a twelfth of it
+    /// together, a batch a quarter of it: what is larger is refused with
+    /// [`TooLargeForBudget`](crate::Error::TooLargeForBudget) or [`BatchTooLong`](crate::Error::BatchTooLong).
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -144,7 +146,8 @@ impl Options {
         self.with_durable(|durable| durable.merge_threads = Some(threads))
     }
 
-    /// Bytes of the block cache, 0 for none, whatever else the budget holds. Default: what memtables, indexes and filters leave of it.
+    /// Bytes of the block cache, 0 for none, whatever else the budget holds; not more than the machine has.
+    /// Default: what memtables, indexes and filters leave of the budget.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();

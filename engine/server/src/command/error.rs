@@ -145,7 +145,9 @@ impl From<plumbkv::Error> for CommandError {
             Error::TooLargeForCap { needed, cap } => Self::new(format!(
                 "OOM value of {needed} bytes cannot fit into maxmemory ({cap} bytes); nothing was evicted"
             )),
-            Error::TooLargeForBudget { .. } => Self::new(format!("OOM {error}")),
+            Error::TooLargeForBudget { .. } | Error::SnapshotsHoldMemory { .. } => {
+                Self::new(format!("OOM {error}"))
+            }
             Error::Io { .. } | Error::Corrupt { .. } => Self::new(format!("{STORAGE_CODE} {error}")),
             other => Self::new(format!("ERR {other}")),
         }

@@ -43,7 +43,7 @@ settings! {
     "data" "DIR" false "Directory of a durable store: acknowledged writes survive a crash of the server. Locked while the server runs [default: none, keys are kept in memory only]";
     "sync" "always|never|DURATION" false "With --data, when the log is synced to disk: always (before each reply), never (left to the operating system), or at an interval such as 1s, 200ms or 1m [default: 1s]";
     "profile" "PROFILE" false "With --data, presets for the store: default (256 MiB of memory), low-memory (16 MiB) or throughput (1 GiB) [default: default]";
-    "memory-budget" "BYTES" false "With --data, memory for memtables and block cache, at least 1 MiB; a value may be at most a quarter of it [default: from the profile]";
+    "memory-budget" "BYTES" false "With --data, memory for memtables and block cache, at least 1 MiB; a value may be at most a twelfth of it [default: from the profile]";
     "compression" "lz4|none" false "With --data, compression of table blocks; existing tables keep theirs until compaction rewrites them [default: lz4]";
     "memory-limit" "BYTES" false "Hard cap on the memory of keys, values, hash tables and client buffers: 2097152, 2mib, 64mb, 1gb; 0 for no cap. With --data it covers client buffers only; the store has --memory-budget [default: 80 % of the cgroup's limit or of memory, minus the store's budget]";
     "maxmemory-policy" "POLICY" false "Eviction policy at the cap: allkeys-lru, -lfu, -s3fifo or -random, volatile-lru, -lfu, -random or -ttl, or noeviction; with --data nothing is evicted [default: allkeys-lru]";

@@ -37,8 +37,8 @@ impl Database {
     ///
     /// # Errors
     /// [`KeyTooLong`](Error::KeyTooLong), [`ValueTooLong`](Error::ValueTooLong),
-    /// [`TooLargeForBudget`](Error::TooLargeForBudget), [`BatchTooLong`](Error::BatchTooLong) above
-    /// 2 GiB or 2^27 writes, and the [errors of a durable write](Self#errors-of-a-durable-write);
+    /// [`TooLargeForBudget`](Error::TooLargeForBudget), [`BatchTooLong`](Error::BatchTooLong) above a
+    /// quarter of the memory budget, 2 GiB or 2^27 writes, and the [errors of a durable write](Self#errors-of-a-durable-write);
     /// [`Unsupported`](Error::Unsupported) in memory mode.
     ///
     /// ```
@@ -58,7 +58,8 @@ impl Database {
     /// The database as it is now, for as long as the snapshot is kept.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) in memory mode.
+    /// [`SnapshotsHoldMemory`](Error::SnapshotsHoldMemory) while earlier snapshots and ranges keep more than
+    /// half of the memory budget, and [`Unsupported`](Error::Unsupported) in memory mode.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -71,7 +72,7 @@ impl Database {
     /// # Ok::<(), plumbkv::Error>(())
     /// ```
     pub fn snapshot(&self) -> Result<Snapshot> {
-        Ok(self.durable("snapshot")?.snapshot())
+        self.durable("snapshot")?.snapshot_to_hold()
     }
 
     /// Removes the keys in `range`, at one moment and whatever there is in it: it is one small write, as durable as any other, and atomic. Snapshots that were taken before keep the keys.

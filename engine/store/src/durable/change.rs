@@ -104,7 +104,7 @@ impl Durable {
         }
         self.may_sync()?;
         let _locks = self.locks.several_shared(pairs.iter().map(|(key, _)| *key))?;
-        self.write_batch(|batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
+        self.write_many(|batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
     }
 
     pub(crate) fn take(&self, key: &[u8]) -> Result<Option<Value>> {

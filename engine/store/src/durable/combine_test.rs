@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests; clippy exempts only the tests themselves")]
 
 use super::change::own;
-use super::{Durable, TreeOptions, TreeSyncMode};
+use super::{Durable, Limits, TreeOptions, TreeSyncMode};
 use crate::clock::{Clock, ManualClock};
 use crate::error::{Error, Result};
 use crate::lsm::{Fault, SimDisk};
@@ -68,7 +68,7 @@ macro_rules! apply {
 
 fn open(disk: &SimDisk, clock: Arc<dyn Clock>) -> Durable {
     let options = TreeOptions { sync: TreeSyncMode::Always, has_workers: false, ..TreeOptions::default() };
-    Durable::open_as(Arc::new(disk.clone()), Path::new("/d"), options, 1 << 20, clock).unwrap()
+    Durable::open_as(Arc::new(disk.clone()), Path::new("/d"), options, Limits::of(1 << 20), clock).unwrap()
 }
 
 fn manual() -> Arc<ManualClock> {

@@ -45,14 +45,34 @@ pub(crate) struct Durable {
     locks: Locks,
     /// Read-modify-writes that wait for each other's sync.
     combining: Combining,
-    /// The longest entry.
-    entry_limit: u64,
-    budget: u64,
+    limits: Limits,
     /// A write is synced before it is acknowledged.
     syncs_always: bool,
     hits: AtomicU64,
     misses: AtomicU64,
     positions: Mutex<Positions>,
+}
+
+/// The largest entry is this part of the memory budget: while it is written, flushed and merged there are
+/// up to eight copies of it, and the allocator of the system keeps some more for a while.
+const ENTRY_PART: u64 = 12;
+
+/// The largest batch, as a memtable holds it, is this part of the memory budget: two memtables, one that is
+/// written to and one that waits to be flushed, may be as long.
+const BATCH_PART: u64 = 4;
+
+/// Limits that keep writes within the memory budget, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) budget: u64,
+    pub(crate) entry: u64,
+    pub(crate) batch: u64,
+}
+
+impl Limits {
+    fn of(budget: u64) -> Self {
+        Self { budget, entry: budget / ENTRY_PART, batch: budget / BATCH_PART }
+    }
 }
 
 thread_local! {
@@ -69,8 +89,8 @@ impl Durable {
         clock: Arc<dyn Clock>,
         on_event: Option<OnEvent>,
     ) -> Result<Self> {
-        let (tree_options, budget) = (options.tree_options()?, options.budget());
-        Self::open_with(disk(), path, tree_options, budget, clock, Events::new(on_event))
+        let (tree_options, limits) = (options.tree_options()?, Limits::of(options.budget()));
+        Self::open_with(disk(), path, tree_options, limits, clock, Events::new(on_event))
     }
 
     /// Opens a database whose tree has any options: simulations have much smaller ones than
@@ -80,17 +100,17 @@ impl Durable {
         vfs: Arc<dyn Vfs>,
         path: &Path,
         tree_options: TreeOptions,
-        budget: u64,
+        limits: Limits,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        Self::open_with(vfs, path, tree_options, budget, clock, Events::default())
+        Self::open_with(vfs, path, tree_options, limits, clock, Events::default())
     }
 
     fn open_with(
         vfs: Arc<dyn Vfs>,
         path: &Path,
         tree_options: TreeOptions,
-        budget: u64,
+        limits: Limits,
         clock: Arc<dyn Clock>,
         events: Events,
     ) -> Result<Self> {
@@ -99,8 +119,7 @@ impl Durable {
             clock,
             locks: Locks::new(),
             combining: Combining::new(),
-            entry_limit: budget / 4,
-            budget,
+            limits,
             syncs_always: tree_options.sync == TreeSyncMode::Always,
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -108,11 +127,24 @@ impl Durable {
         })
     }
 
-    /// Hands an empty batch to `fill` and carries it out.
+    /// Hands an empty batch to `fill` and carries it out: for calls that make one or two writes.
     fn write_batch(&self, fill: impl FnOnce(&mut TreeBatch)) -> Result<()> {
+        self.write_filled(fill, |_| Ok(()))
+    }
+
+    /// The same for as many writes as a client wants.
+    fn write_many(&self, fill: impl FnOnce(&mut TreeBatch)) -> Result<()> {
+        self.write_filled(fill, |batch| self.check_batch(batch))
+    }
+
+    fn write_filled(
+        &self,
+        fill: impl FnOnce(&mut TreeBatch),
+        check: impl FnOnce(&TreeBatch) -> Result<()>,
+    ) -> Result<()> {
         let mut batch = BATCH.take();
         fill(&mut batch);
-        let done = self.tree.write(&batch);
+        let done = check(&batch).and_then(|()| self.tree.write(&batch));
         if batch.bytes() <= KEPT {
             batch.clear();
             BATCH.set(batch);
@@ -123,8 +155,19 @@ impl Durable {
     /// Whether an entry may be so long.
     fn check_entry(&self, key: usize, value: usize) -> Result<()> {
         let needed = (key + value) as u64;
-        if needed > self.entry_limit {
-            return Err(Error::TooLargeForBudget { needed, limit: self.entry_limit, budget: self.budget });
+        let Limits { budget, entry: limit, .. } = self.limits;
+        if needed > limit {
+            return Err(Error::TooLargeForBudget { needed, limit, budget });
+        }
+        Ok(())
+    }
+
+    /// Whether a batch that a client made may be so large. Batches that calls make of one or two entries
+    /// are not checked.
+    fn check_batch(&self, batch: &TreeBatch) -> Result<()> {
+        let (len, max) = (batch.memory_bytes(), self.limits.batch);
+        if len > max {
+            return Err(Error::BatchTooLong { len, max, unit: "bytes of memory, a quarter of the budget" });
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::lsm::{self, Shape, Targets, TreeOptions};
-use std::path::PathBuf;
+use crate::memory_limit::MemoryLimit;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// When is a write on the disk? In every mode an acknowledged write has been handed to the kernel, so it survives the end of the process, however that comes; and
@@ -98,6 +99,9 @@ pub enum Compression {
     Zstd,
 }
 
+/// Snapshots may pin this part of the budget.
+const PINNED_PART: u64 = 2;
+
 /// The least memory that a durable database can do with.
 const LEAST_BUDGET: u64 = 1 << 20;
 
@@ -138,6 +142,10 @@ impl DurableOptions {
         if budget < LEAST_BUDGET {
             let reason = format!("{budget} bytes are too few; a durable database needs {LEAST_BUDGET}");
             return Err(Error::InvalidOption { option: "memory_budget", reason });
+        }
+        let machine = MemoryLimit::of_machine(Path::new("/")).map(|limit| limit.bytes);
+        for (option, bytes) in [("memory_budget", self.budget), ("cache_bytes", self.cache)] {
+            check_memory(option, bytes, machine)?;
         }
         if let SyncMode::Interval(interval) = self.sync
             && interval.is_zero()
@@ -184,6 +192,7 @@ impl DurableOptions {
             memtable_bytes: memtable_bytes as usize,
             frozen_memtables,
             cache_bytes,
+            pinned_bytes: budget / PINNED_PART,
             is_cache_shared: self.cache.is_none(),
             shape: Shape {
                 block_bytes: 2 << 10,
@@ -208,6 +217,19 @@ impl DurableOptions {
             has_workers: true,
         })
     }
+}
+
+/// An error where an option wants more memory than the machine has. What a profile says by itself is used
+/// on any machine.
+fn check_memory(option: &'static str, bytes: Option<u64>, machine: Option<u64>) -> Result<()> {
+    if let (Some(bytes), Some(machine)) = (bytes, machine)
+        && bytes > machine
+    {
+        let reason =
+            format!("{bytes} bytes are more than the memory of this machine, {machine}; allow at most that");
+        return Err(Error::InvalidOption { option, reason });
+    }
+    Ok(())
 }
 
 /// File descriptors that the process may have; `None` where they are not limited.
@@ -237,6 +259,21 @@ fn open_tables(wanted: Option<usize>, descriptors: Option<u64>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_memory_is_allowed_than_the_machine_has() {
+        let cases = [
+            (None, Some(1), true),
+            (Some(5), None, true),
+            (Some(5), Some(5), true),
+            (Some(6), Some(5), false),
+            (Some(u64::MAX), Some(5), false),
+        ];
+        for (bytes, machine, is_allowed) in cases {
+            let found = check_memory("cache_bytes", bytes, machine);
+            assert_eq!(found.is_ok(), is_allowed, "{bytes:?} of {machine:?}: {found:?}");
+        }
+    }
 
     #[test]
     fn tables_take_no_more_descriptors_than_the_process_can_spare() {

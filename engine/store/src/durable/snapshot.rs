@@ -7,6 +7,10 @@ use std::ops::{Bound, RangeBounds};
 
 /// The database at one moment. It costs nothing to take; as long as it is kept, so are the files and memtables of that moment.
 ///
+/// Memtables that were flushed since, and indexes and filters of tables that were merged since, count against
+/// the memory budget. While snapshots and ranges keep more than half of it, no more snapshots are taken
+/// ([`Error::SnapshotsHoldMemory`](crate::Error::SnapshotsHoldMemory)); those that are held stay exact.
+///
 /// It may outlive its database, and reads on then, where no more tables are needed than
 /// [`Options::max_open_files`](crate::Options::max_open_files): files that are closed by then are not
 /// opened again, and a read of one returns [`Error::Io`](crate::Error::Io). Files that it alone needed are removed when it is
@@ -100,6 +104,12 @@ pub struct Entry<'a> {
 }
 
 impl Durable {
+    /// A snapshot for a client: it counts against the budget as long as it is held.
+    pub(crate) fn snapshot_to_hold(&self) -> Result<Snapshot> {
+        Ok(Snapshot { tree: self.tree.snapshot_to_hold()? })
+    }
+
+    #[cfg(all(test, shuttle))]
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot { tree: self.tree.snapshot() }
     }

@@ -129,6 +129,7 @@ impl Durable {
             check_value_len(value)?;
             self.check_entry(key.len(), value)?;
         }
+        self.check_batch(&batch.tree)?;
         self.may_sync()?;
         let _locks = self.locks.several_shared(batch.tree.pairs().map(|(key, _)| key))?;
         self.tree.write(&batch.tree)

@@ -40,8 +40,8 @@ pub(super) fn run(seed: u64, is_told: bool) -> Outcome {
     let world = World::new(1_000_000, is_told);
     world.disk.make_dir(Path::new("/"));
     let drawn = Drawn::new(&mut random);
-    let habits = Arc::new(Habits::new(&mut random, (drawn.budget / 4) as usize, STEPS.len()));
-    world.tell(|| format!("{:?}, budget {}, {} clients", drawn.tree, drawn.budget, habits.clients));
+    let habits = Arc::new(Habits::new(&mut random, drawn.limits.entry as usize, STEPS.len()));
+    world.tell(|| format!("{:?}, {:?}, {} clients", drawn.tree, drawn.limits, habits.clients));
     let clients = (0..habits.clients).map(|id| Client::new(id, seed, Arc::clone(&habits))).collect();
     let site = Site { world: &world, drawn: &drawn, path: PathBuf::from("/d"), copies: 0 };
     let mut run = Run { random, clients, site, before: FaultCounts::default() };

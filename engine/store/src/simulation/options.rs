@@ -1,7 +1,7 @@
 //! The options of a simulated store, drawn from the seed: as small as they can be, so that a few
 //! hundred steps fill memtables, levels and manifests.
 
-use crate::durable::DurableOptions;
+use crate::durable::{DurableOptions, Limits};
 use crate::lsm::{Compression, Shape, SyncMode, Targets, TreeOptions};
 use fastrand::Rng;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 pub(super) struct Drawn {
     pub(super) tree: TreeOptions,
-    /// An entry may take a quarter of it.
-    pub(super) budget: u64,
+    /// Batches are as long as they come: clients of the simulation know the limit of entries.
+    pub(super) limits: Limits,
     /// The most steps of a phase.
     pub(super) steps: u32,
 }
@@ -63,9 +63,10 @@ impl Drawn {
             has_workers: true,
             ..like
         };
+        let budget = memtable_bytes as u64 * one_of(random, &[2, 4, 10]);
         Self {
             tree,
-            budget: memtable_bytes as u64 * one_of(random, &[2, 4, 10]),
+            limits: Limits { budget, entry: budget / 4, batch: u64::MAX },
             steps: one_of(random, &[20, 60, 200]),
         }
     }

@@ -26,7 +26,7 @@ impl Site<'_> {
     pub(super) fn open(&self, path: &Path) -> Result<Durable> {
         let Self { world, drawn, .. } = self;
         let (disk, clock) = (Arc::new(world.disk.clone()), Arc::clone(&world.clock));
-        Durable::open_as(disk, path, drawn.tree, drawn.budget, clock)
+        Durable::open_as(disk, path, drawn.tree, drawn.limits, clock)
     }
 }
 

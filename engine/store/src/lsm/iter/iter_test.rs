@@ -168,3 +168,49 @@ proptest! {
 fn vfs(disk: &SimDisk) -> Arc<dyn Vfs> {
     Arc::new(disk.clone())
 }
+
+/// Walks over tables of long blocks to and fro: all of it is shown, and one block at most is in memory.
+#[test]
+fn long_blocks_are_in_memory_one_at_a_time_and_are_shown_whole() {
+    const TABLES: u64 = 10;
+    let disk = SimDisk::new();
+    disk.make_dir(std::path::Path::new("/d"));
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut all = BTreeMap::new();
+    let mut runs = Vec::new();
+    for number in 0..TABLES {
+        let versions: Vec<_> = (0..20_u64)
+            .map(|at| {
+                let key = format!("{:03}", at * TABLES + (number + at * 7) % TABLES).into_bytes();
+                let value = vec![number as u8; if at % 5 == 4 { 3 } else { random.usize(50..20_000) }];
+                all.insert(key.clone(), value.clone());
+                Version { key, kind: Kind::Set, value }
+            })
+            .collect();
+        let versions: Vec<_> = versions.iter().map(|version| (number + 1, version)).collect();
+        let handle = table(&disk, number + 1, &versions).unwrap();
+        runs.push(if number % 2 == 0 { Run::table(&handle) } else { Run::level([handle].into()) });
+    }
+    let mut merge = Merge::new(runs, b"0");
+    let all: Vec<_> = all.into_iter().collect();
+    assert_eq!(all.len(), 20 * TABLES as usize);
+    let mut place = 0_usize;
+    merge.first().unwrap();
+    for step in 0..2_000 {
+        let record = merge.record().unwrap();
+        assert_eq!((record.key, record.value), (&all[place].0[..], &all[place].1[..]), "step {step}");
+        let held = merge.held_bytes();
+        assert!(held.iter().filter(|bytes| **bytes > 200).count() <= 1, "{held:?}");
+        let is_forward = if step % 500 < 400 { random.u32(..5) > 0 } else { false };
+        if random.u32(..50) == 0 {
+            place = random.usize(..all.len());
+            merge.seek(&all[place].0, Stamp::newest_at(100)).unwrap();
+        } else if is_forward && place + 1 < all.len() {
+            place += 1;
+            merge.next().unwrap();
+        } else if place > 0 {
+            place -= 1;
+            merge.previous().unwrap();
+        }
+    }
+}

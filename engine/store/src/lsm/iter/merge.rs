@@ -2,11 +2,14 @@
 //!
 //! Beside each run stand eight bytes of its key, those behind what most keys begin with, so the heap looks at keys only where these are equal.
 //!
+//! Only the run on top has a long block in memory. The others are parked, so that as many tables as there
+//! are can be merged whatever their values are like.
+//!
 //! Walking in one direction, all runs stand at or beyond the place. To turn round each of them has to be sought again.
 
 use super::gaps::Gap;
 use super::run::Run;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lsm::range_deletions::Piece;
 use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp, is_before, prefix};
 use std::cmp::Ordering;
@@ -117,7 +120,11 @@ impl Merge {
     fn all(&mut self, direction: Direction, mut go: impl FnMut(&mut Run) -> Result<()>) -> Result<()> {
         self.direction = direction;
         self.live = 0;
-        self.runs.iter_mut().try_for_each(&mut go)?;
+        self.runs.iter_mut().try_for_each(|run| {
+            go(run)?;
+            run.park();
+            Ok::<_, Error>(())
+        })?;
         for at in 0..self.runs.len() {
             if let Some(record) = self.runs[at].record() {
                 self.prefixes[self.live] = prefix(record.key, &self.common);
@@ -128,7 +135,22 @@ impl Merge {
         for at in (0..self.live / 2).rev() {
             self.sink(at);
         }
-        Ok(())
+        self.unpark()
+    }
+
+    /// The run on top shows its value.
+    #[inline]
+    fn unpark(&mut self) -> Result<()> {
+        if self.live == 0 {
+            return Ok(());
+        }
+        self.runs[0].unpark().inspect_err(|_| self.live = 0)
+    }
+
+    /// Bytes of blocks that the runs hold.
+    #[cfg(test)]
+    pub(super) fn held_bytes(&mut self) -> Vec<usize> {
+        self.runs.iter_mut().map(Run::held_bytes).collect()
     }
 
     /// Moves the run on top.
@@ -137,6 +159,7 @@ impl Merge {
         if self.live == 0 {
             return Ok(());
         }
+        let live = self.live;
         if let Err(error) = go(&mut self.runs[0]) {
             self.live = 0;
             return Err(error);
@@ -149,12 +172,17 @@ impl Merge {
                 self.prefixes.swap(0, self.live);
             }
         }
-        self.sink(0);
-        Ok(())
+        let at = self.sink(0);
+        if at == 0 && self.live == live {
+            return Ok(());
+        }
+        self.runs[at].park();
+        self.unpark()
     }
 
+    /// Where the run is then.
     #[inline]
-    fn sink(&mut self, mut at: usize) {
+    fn sink(&mut self, mut at: usize) -> usize {
         loop {
             let mut first = at;
             for child in [2 * at + 1, 2 * at + 2] {
@@ -163,7 +191,7 @@ impl Merge {
                 }
             }
             if first == at {
-                return;
+                return at;
             }
             self.runs.swap(at, first);
             self.prefixes.swap(at, first);

@@ -116,6 +116,33 @@ impl Run {
 }
 
 impl Run {
+    fn table_cursor(&mut self) -> Option<&mut StampedCursor> {
+        match self {
+            Self::Memtable(_) => None,
+            Self::Table(cursor) => Some(cursor),
+            Self::Level(cursor) => cursor.table.as_mut(),
+        }
+    }
+
+    /// Gives a long block back: key and stamp are shown as before, the value is not until [`unpark`](Self::unpark).
+    #[inline]
+    pub(super) fn park(&mut self) {
+        if let Some(cursor) = self.table_cursor() {
+            cursor.park();
+        }
+    }
+
+    #[inline]
+    pub(super) fn unpark(&mut self) -> Result<()> {
+        self.table_cursor().map_or(Ok(()), StampedCursor::unpark)
+    }
+
+    /// Bytes of blocks that it holds.
+    #[cfg(test)]
+    pub(super) fn held_bytes(&mut self) -> usize {
+        self.table_cursor().map_or(0, |cursor| cursor.held_bytes())
+    }
+
     /// Goes on from a version that a deleted range hides, past all that is in the range where nothing newer than the deletion is there.
     pub(crate) fn pass(&mut self, piece: &Piece) -> Result<()> {
         match self {

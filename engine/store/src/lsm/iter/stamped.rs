@@ -29,6 +29,23 @@ impl StampedCursor {
         self.last_sequence
     }
 
+    /// Gives a long block back, and shows no value until [`unpark`](Self::unpark).
+    #[inline]
+    pub(super) fn park(&mut self) {
+        self.cursor.park();
+    }
+
+    #[inline]
+    pub(super) fn unpark(&mut self) -> Result<()> {
+        self.cursor.unpark()
+    }
+
+    /// Bytes of blocks that it holds.
+    #[cfg(test)]
+    pub(super) fn held_bytes(&self) -> usize {
+        self.cursor.held_bytes()
+    }
+
     /// Goes past the end.
     pub(crate) fn end(&mut self) {
         self.cursor.end();

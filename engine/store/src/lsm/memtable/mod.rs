@@ -118,6 +118,11 @@ impl Memtable {
         self.has_ranges() || (deletions >= MANY && deletions >= self.versions() / 3)
     }
 
+    /// Bytes that it has room for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.tree.capacity()
+    }
+
     /// Bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         self.tree.used()

@@ -86,6 +86,11 @@ impl Tree {
         self.arena.used()
     }
 
+    /// Bytes that it has room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Bytes that a version takes at most, with its share of the pages.
     pub(super) fn bytes(key: usize, value: usize) -> usize {
         Node::bytes(key, value) + PAGE_SHARE

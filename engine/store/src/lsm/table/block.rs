@@ -156,6 +156,11 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
         Ok(Self { bytes, key, at: None, passed: Passed::default() })
     }
 
+    /// The block.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
     /// The block, and the space for keys.
     pub(super) fn into_parts(self) -> (B, Vec<u8>) {
         (self.bytes, self.key)

@@ -85,7 +85,12 @@ impl BlockBuilder {
 
     /// The block. What follows begins the next one.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.bytes);
+        if out.is_empty() {
+            // A long block is not copied.
+            std::mem::swap(out, &mut self.bytes);
+        } else {
+            out.extend_from_slice(&self.bytes);
+        }
         for restart in &self.restarts {
             out.extend_from_slice(&restart.to_le_bytes());
         }

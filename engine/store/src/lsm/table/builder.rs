@@ -9,6 +9,9 @@ use crate::lsm::record::{Record, Sequence};
 use crate::lsm::vfs::{WriteFile, write_all_at};
 use std::io;
 
+/// Buffers that a long block made larger than this are given back after it.
+const KEPT: usize = 1 << 20;
+
 /// How a table is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -101,9 +104,17 @@ impl TableBuilder {
         self.raw.clear();
         self.block.finish(&mut self.raw);
         frame::put(&mut self.out, &self.raw, self.shape.compression, self.number);
+        if self.raw.capacity() > KEPT {
+            self.raw = Vec::new();
+        }
         // Whole pieces, so that each begins where a folio may.
         let whole = self.out.len() / self.shape.piece_bytes * self.shape.piece_bytes;
-        self.write(whole)
+        self.write(whole)?;
+        let ordinary = self.shape.piece_bytes + 2 * self.shape.block_bytes;
+        if self.out.capacity() > ordinary + KEPT {
+            self.out.shrink_to(ordinary);
+        }
+        Ok(())
     }
 
     /// Hands so many of the collected bytes to the system.

@@ -20,7 +20,7 @@ const MOST_SHARDS: usize = 64;
 const LEAST_BLOCKS: usize = 64;
 
 /// One part in so many of what the cache may have it may take beyond that, of pages that were of use before.
-const SLACK: u64 = 4;
+const SLACK: u64 = 16;
 
 /// Alone in its line of the processor's cache: threads that read different shards do not disturb each other.
 #[repr(align(64))]
@@ -71,7 +71,7 @@ impl BlockCache {
         let capacity = bytes / self.shards.len() as u64;
         self.capacity.store(capacity, Ordering::Relaxed);
         let mut slab = self.slab.lock();
-        if slab.as_ref().is_some_and(|slab| slab.taken_bytes() > bytes + bytes / SLACK) {
+        if slab.as_ref().is_some_and(|slab| slab.taken_bytes() > bytes.saturating_add(bytes / SLACK)) {
             *slab = Slab::new(self.shape.0, self.shape.1);
         }
         for shard in &self.shards {
@@ -160,6 +160,16 @@ mod tests {
         assert!(cache.bytes() <= 1 << 18);
         cache.insert((7, 2_000), &[0; BLOCK]);
         assert!(cache.bytes() <= 1 << 18);
+    }
+
+    #[test]
+    fn a_cache_of_any_size_takes_memory_as_it_is_used() {
+        for bytes in [1 << 44, 1 << 60, u64::MAX] {
+            let cache = BlockCache::new(bytes, BLOCK);
+            cache.insert((7, 1), &[0; BLOCK]);
+            cache.set_capacity(bytes);
+            assert!(holds(&cache, 1) && cache.bytes() < 1 << 20);
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! How does a table go by in order? Block after block, each out of a piece of the file that was read ahead: the further a cursor has come in one direction, the longer the next piece.
 //!
+//! A long block is memory that a merge of many tables does not have: a cursor can be parked, which keeps key
+//! and stamp of the place and gives the block back. It is read again when the cursor is needed.
+//!
 //! Blocks that are in the cache are taken from there; those that are not are not put there, for a scan would push out what is read again.
 
 use super::block::{BlockCursor, Damage};
@@ -12,6 +15,9 @@ use std::sync::Arc;
 const FIRST_AHEAD: u64 = 4 << 10;
 const MOST_AHEAD: u64 = 128 << 10;
 
+/// Blocks above it are long. Some blocks of tests are.
+const LONG: usize = if cfg!(test) { 100 } else { MOST_AHEAD as usize };
+
 /// A piece of the file, from a block's beginning on.
 #[derive(Default)]
 struct Piece {
@@ -22,6 +28,13 @@ struct Piece {
 }
 
 impl Piece {
+    /// Gives the memory back where it is that of a long block.
+    fn drop_long(&mut self) {
+        if self.framed.capacity() > LONG {
+            *self = Self { ahead: self.ahead, ..Self::default() };
+        }
+    }
+
     /// What it has from one place of the file to another, if it has it.
     fn part(&self, begin: u64, end: u64) -> Option<&[u8]> {
         let from = usize::try_from(begin.checked_sub(self.begin)?).ok()?;
@@ -37,18 +50,66 @@ pub(crate) struct TableCursor {
     piece: Piece,
     /// Space of a block that is no longer needed.
     spare: Vec<u8>,
+    /// The place, where its block was given back.
+    parked: Option<Parked>,
+}
+
+/// A place whose block is not in memory.
+struct Parked {
+    key: Vec<u8>,
+    stamp: Stamp,
 }
 
 impl TableCursor {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(table: Arc<Table>) -> Self {
-        Self { table, number: 0, block: None, piece: Piece::default(), spare: Vec::new() }
+        Self { table, number: 0, block: None, piece: Piece::default(), spare: Vec::new(), parked: None }
     }
 
-    /// The version at the place.
+    /// The version at the place; of a cursor that is parked without its value.
     #[inline]
     pub(crate) fn record(&self) -> Option<Record<'_>> {
-        self.block.as_ref().and_then(BlockCursor::record)
+        match &self.block {
+            Some(block) => block.record(),
+            None => {
+                self.parked.as_ref().map(|Parked { key, stamp }| Record { key, stamp: *stamp, value: &[] })
+            }
+        }
+    }
+
+    /// Gives a long block back. Until the cursor is moved or [`unpark`](Self::unpark)ed, it shows no value.
+    #[inline]
+    pub(crate) fn park(&mut self) {
+        if self.block.as_ref().is_some_and(|block| block.bytes().len() > LONG) {
+            self.give_back();
+        }
+    }
+
+    #[cold]
+    fn give_back(&mut self) {
+        self.parked = self.record().map(|record| Parked { key: record.key.to_vec(), stamp: record.stamp });
+        self.block = None;
+        self.piece.drop_long();
+    }
+
+    /// Reads the block again that was given back.
+    #[inline]
+    pub(crate) fn unpark(&mut self) -> Result<()> {
+        match self.parked.take() {
+            Some(parked) => self.take_back(&parked),
+            None => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn take_back(&mut self, Parked { key, stamp }: &Parked) -> Result<()> {
+        self.within(Some(self.number), |block| block.seek(key, *stamp))
+    }
+
+    /// Bytes of blocks that it holds.
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.block.as_ref().map_or(0, |block| block.bytes().len()) + self.piece.framed.len()
     }
 
     /// Moves within a block; none, where there is none with this number.
@@ -57,6 +118,7 @@ impl TableCursor {
         number: Option<usize>,
         go: impl FnOnce(&mut BlockCursor<Vec<u8>>) -> std::result::Result<(), Damage>,
     ) -> Result<()> {
+        self.parked = None;
         let Some(number) = number.filter(|number| *number < self.table.index().blocks()) else {
             self.block = None;
             return Ok(());
@@ -77,7 +139,7 @@ impl TableCursor {
         let from = self.block.as_ref().map(|_| self.number);
         let key = match self.block.take().map(BlockCursor::into_parts) {
             Some((space, key)) => {
-                self.spare = space;
+                self.spare = if space.capacity() > LONG { Vec::new() } else { space };
                 key
             }
             None => Vec::new(),
@@ -114,6 +176,13 @@ impl TableCursor {
                 }
             }
             let (from, to) = (index.range(first).0, index.range(last).1);
+            if to - from > LONG as u64 && first == last {
+                // Read into the memory that it stays in, and not kept twice.
+                self.piece = Piece { ahead: self.piece.ahead, ..Piece::default() };
+                let mut framed = Vec::new();
+                self.table.read_framed(from, to, &mut framed)?;
+                return self.table.unframe_long(framed, begin);
+            }
             self.piece.begin = from;
             self.table.read_framed(from, to, &mut self.piece.framed)?;
         }
@@ -149,10 +218,12 @@ impl TableCursor {
     /// Goes past the end.
     pub(crate) fn end(&mut self) {
         self.block = None;
+        self.parked = None;
     }
 
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
+        self.unpark()?;
         let Some(block) = &mut self.block else { return Ok(()) };
         if let Err(reason) = block.next() {
             self.block = None;
@@ -162,6 +233,7 @@ impl TableCursor {
     }
 
     pub(crate) fn previous(&mut self) -> Result<()> {
+        self.unpark()?;
         if self.block.is_none() {
             return Ok(());
         }

@@ -99,10 +99,25 @@ pub(crate) fn open<'a>(framed: &'a [u8], file: u64, space: &'a mut Vec<u8>) -> R
     if len == Some(raw) { Ok(space) } else { Err("a block cannot be decompressed") }
 }
 
+/// Whether a block was made smaller.
+fn is_compressed(framed: &[u8]) -> bool {
+    framed.iter().nth_back(4).is_some_and(|kind| *kind != Compression::None as u8)
+}
+
+/// As [`open`], in the memory of `framed` where the block was not compressed.
+pub(crate) fn open_whole(mut framed: Vec<u8>, file: u64) -> Result<Vec<u8>, Damage> {
+    let mut space = Vec::new();
+    let len = open(&framed, file, &mut space)?.len();
+    if is_compressed(&framed) {
+        return Ok(space);
+    }
+    framed.truncate(len);
+    Ok(framed)
+}
+
 /// As [`open`], with the block in `space` even where it was not compressed.
 pub(crate) fn open_into(framed: &[u8], file: u64, space: &mut Vec<u8>) -> Result<(), Damage> {
-    let is_compressed = framed.iter().nth_back(4).is_some_and(|kind| *kind != Compression::None as u8);
-    if is_compressed {
+    if is_compressed(framed) {
         return open(framed, file, space).map(drop);
     }
     let mut nothing = Vec::new();
@@ -133,6 +148,8 @@ mod tests {
             prop_assert!(framed.len() <= raw.len() + 9);
             let mut space = Vec::new();
             prop_assert_eq!(open(&framed, 9, &mut space), Ok(&raw[..]));
+            prop_assert_eq!(open_whole(framed.clone(), 9), Ok(raw.clone()));
+            prop_assert!(open_whole(framed.clone(), 8).is_err());
             prop_assert!(open(&framed, 8, &mut space).is_err());
             prop_assert!(open(&framed[..framed.len() - 1], 9, &mut space).is_err());
             let bit = bit.index(framed.len() * 8);

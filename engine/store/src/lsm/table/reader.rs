@@ -272,6 +272,12 @@ impl Table {
         opened.map_err(|reason| Error::corrupt(self.file.path(), begin, reason))
     }
 
+    /// The same for a block that is long: one that was not compressed stays where it is.
+    pub(super) fn unframe_long(&self, framed: Vec<u8>, begin: u64) -> Result<Vec<u8>> {
+        let opened = frame::open_whole(framed, self.number);
+        opened.map_err(|reason| Error::corrupt(self.file.path(), begin, reason))
+    }
+
     #[cold]
     fn would_block(&self) -> Error {
         if let Some(cache) = &self.cache {

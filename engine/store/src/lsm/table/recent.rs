@@ -20,13 +20,16 @@ pub(super) fn packed((file, block): BlockKey) -> Option<u64> {
     u32::try_from(file).ok().map(|file| u64::from(file) << 32 | u64::from(block))
 }
 
+/// Places there are at most, whatever cache it is for: 64 MiB.
+const MOST: usize = 1 << 24;
+
 /// Of each block that falls in a place the last one, by a part of its hash.
 pub(super) struct Recent(Box<[AtomicU32]>);
 
 impl Recent {
-    /// Remembers about so many, in 4 to 8 bytes each.
+    /// Remembers about so many, in 4 to 8 bytes each; [`MOST`] at most.
     pub(super) fn new(blocks: usize) -> Self {
-        Self((0..blocks.next_power_of_two()).map(|_| AtomicU32::new(0)).collect())
+        Self((0..blocks.clamp(1, MOST).next_power_of_two()).map(|_| AtomicU32::new(0)).collect())
     }
 
     /// Whether a block with this hash was asked for not long ago. Now it was.

@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Space for batches that wait is given back above it.
+const KEPT: usize = 1 << 20;
+
 /// What only the leader touches.
 pub(crate) struct Commit {
     pub(crate) log: LogWriter,
@@ -384,6 +387,7 @@ impl Drop for Led<'_> {
             // The space is used again.
             queue.payloads = std::mem::take(&mut self.payloads);
             queue.payloads.clear();
+            queue.payloads.shrink_to(KEPT);
         }
         let is_awaited = is_group || !queue.batches.is_empty();
         drop(queue);

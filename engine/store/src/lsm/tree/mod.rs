@@ -44,6 +44,7 @@ mod options;
 mod pace;
 #[cfg(test)]
 mod pace_test;
+mod pinned;
 #[cfg(test)]
 mod power_test;
 #[cfg(test)]
@@ -77,6 +78,7 @@ use arc_swap::ArcSwap;
 use commit::{Commit, Queue};
 use health::{Health, Work};
 use pace::Pace;
+use pinned::Pinned;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -124,6 +126,7 @@ struct Inner {
     flushing: Mutex<()>,
     compacting: Mutex<()>,
     counters: Counters,
+    pinned: Pinned,
     pace: Pace,
     /// Where walks have found nothing but deleted keys.
     gaps: Arc<Gaps>,
@@ -209,6 +212,11 @@ impl Batch {
         self.payload.len()
     }
 
+    /// Bytes that it takes in a memtable at most.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        commit::memtable_bytes(self.payload.len(), self.writes) as u64
+    }
+
     pub(crate) fn writes(&self) -> u64 {
         self.writes
     }
@@ -258,6 +266,16 @@ impl Tree {
         point();
         let at = self.inner.published.load(Ordering::Acquire);
         view.get(key, at, || self.inner.clock.now_ms(), f)
+    }
+
+    /// As [`snapshot`](Self::snapshot), for a client that may hold it: an error where what is held already
+    /// pins too much memory.
+    pub(crate) fn snapshot_to_hold(&self) -> Result<TreeSnapshot> {
+        let (held, limit) = (self.inner.pinned.bytes(), self.inner.options.pinned_bytes);
+        if held > limit {
+            return Err(Error::SnapshotsHoldMemory { held, limit });
+        }
+        Ok(self.snapshot())
     }
 
     /// The store as it is now, for as long as it is held.

@@ -293,6 +293,7 @@ impl Opening<'_> {
             gaps: Arc::default(),
             is_closing: AtomicBool::new(false),
             counters: Counters::default(),
+            pinned: super::pinned::Pinned::default(),
             pace: Pace::default(),
             health: Health::new(self.events.clone()),
             events: self.events,

@@ -25,6 +25,8 @@ pub(crate) struct TreeOptions {
     pub(crate) frozen_memtables: usize,
     /// 0 for no cache.
     pub(crate) cache_bytes: u64,
+    /// Bytes that snapshots may pin; above it no more are taken to be held.
+    pub(crate) pinned_bytes: u64,
     /// Indexes and filters of tables are kept out of what the cache may have.
     pub(crate) is_cache_shared: bool,
     pub(crate) shape: Shape,
@@ -55,6 +57,7 @@ impl Default for TreeOptions {
             memtable_bytes: 64 << 20,
             frozen_memtables: 2,
             cache_bytes: 64 << 20,
+            pinned_bytes: u64::MAX,
             is_cache_shared: false,
             shape: Shape {
                 block_bytes: 4 << 10,

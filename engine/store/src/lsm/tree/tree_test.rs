@@ -25,6 +25,7 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         sync,
         memtable_bytes: 4_096,
         frozen_memtables: 2,
+        pinned_bytes: u64::MAX,
         cache_bytes: 1_000,
         shape: Shape {
             block_bytes: 64,

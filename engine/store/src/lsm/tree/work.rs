@@ -173,6 +173,7 @@ impl Inner {
         self.install(&mut state, edit, |view| {
             view.frozen.remove(0);
         })?;
+        self.pinned.add_memtable(&frozen.memtable);
         // Not before the edit lasts: another manifest may be begun although this one could not be written.
         state.last_sequence = frozen.last_sequence;
         state.synced = state.synced.max(frozen.last_sequence);
@@ -260,6 +261,14 @@ impl Inner {
         self.record(state, &version, edit).inspect_err(|_| {
             state.doubtful.extend(edit.added.iter().map(|(_, table)| table.number));
         })?;
+        let is_moved = |number| edit.added.iter().any(|(_, table)| table.number == number);
+        for (level, number) in edit.removed.iter().filter(|(_, number)| !is_moved(*number)) {
+            let removed =
+                state.view.version.levels[*level].iter().find(|table| table.facts.number == *number);
+            if let Some(removed) = removed {
+                self.pinned.add_table(&removed.table);
+            }
+        }
         let mut view = View::clone(&state.view);
         view.version = Arc::new(version);
         change(&mut view);
@@ -323,7 +332,11 @@ impl Inner {
     /// Lets readers see a view.
     pub(super) fn show(&self, state: &mut State, view: View) {
         if let Some(cache) = self.cache.as_ref().filter(|_| self.options.is_cache_shared) {
-            let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version));
+            // Memtables may be longer than they were planned, for long batches.
+            let planned = (1 + self.options.frozen_memtables) * self.options.memtable_bytes;
+            let capacity: usize = view.memtables().map(|memtable| memtable.capacity()).sum();
+            let others = capacity.saturating_sub(planned) as u64 + self.pinned.bytes();
+            let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version) + others);
             cache.set_capacity(rest.max(self.options.cache_bytes / 16));
         }
         self.pages.set_stored(table_bytes(&view.version));
