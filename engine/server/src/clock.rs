@@ -37,4 +37,8 @@ impl Clock for TurnClock {
     fn now_ms(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
+
+    fn elapsed_ms(&self) -> u64 {
+        SystemClock.elapsed_ms()
+    }
 }

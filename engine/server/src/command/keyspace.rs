@@ -107,13 +107,13 @@ impl<'a> Command<'a> {
                 Ok(())
             }
             Self::Expire { key, when, unit_ms, absolute, condition } => {
-                let base_ms = if absolute { 0 } else { context.shared.clock_ms() as i64 };
+                let base_ms = if absolute { 0 } else { database.now_ms() as i64 };
                 let moment = when.checked_mul(unit_ms).and_then(|ms| ms.checked_add(base_ms));
                 let moment = moment.ok_or_else(|| CommandError::invalid_expiry(context.name))?;
                 expire(context, key, moment, condition)
             }
             Self::Remaining { key, unit_ms } => {
-                let now = context.shared.clock_ms();
+                let now = database.now_ms();
                 let lifetime = database.expiry(key)?;
                 context.integer(in_units(lifetime, unit_ms, now))
             }

@@ -237,7 +237,7 @@ impl Lifetime<'_> {
                 if number <= 0 {
                     return Err(invalid());
                 }
-                let base_ms = if absolute { 0 } else { context.shared.clock_ms() as i64 };
+                let base_ms = if absolute { 0 } else { context.shared.database.now_ms() as i64 };
                 let moment = number.checked_mul(unit_ms).and_then(|ms| ms.checked_add(base_ms));
                 Some(Expiry::At(moment.ok_or_else(invalid)? as u64))
             }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use plumbkv::{Clock as _, Expiry, Lifetime, SetOptions, SystemClock};
+use plumbkv::{Expiry, Lifetime, SetOptions};
 
 use super::encoding::Encoding;
 use super::output::{Format, write_entry};
@@ -84,6 +84,8 @@ pub(super) fn get(args: &GetArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+const TOO_FAR: &str = "--expires-in is too far away";
+
 pub(super) fn set(args: &SetArgs) -> anyhow::Result<ExitCode> {
     let key = decode(args.encoding, &args.key, "the key")?;
     let value = match &args.value {
@@ -94,14 +96,13 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<ExitCode> {
             bytes
         }
     };
-    let expiry = match args.expires_in {
-        None => Expiry::Clear,
-        Some(seconds) => {
-            let end = seconds.checked_mul(1000).and_then(|ms| ms.checked_add(SystemClock.now_ms()));
-            Expiry::At(end.context("--expires-in is too far away")?)
-        }
-    };
+    let lifetime_ms =
+        args.expires_in.map(|seconds| seconds.checked_mul(1000).context(TOO_FAR)).transpose()?;
     let database = if args.create { args.store.open_or_create() } else { args.store.open() }?;
+    let expiry = match lifetime_ms {
+        None => Expiry::Clear,
+        Some(ms) => Expiry::At(database.now_ms().checked_add(ms).context(TOO_FAR)?),
+    };
     database.set_with(&key, &value, SetOptions::new().expiry(expiry))?;
     database.close().context("cannot close the store")?;
     Ok(ExitCode::SUCCESS)

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use plumbkv::{Batch, Clock as _, Database, MAX_KEY_BYTES, SystemClock};
+use plumbkv::{Batch, Database, MAX_KEY_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::encoding::Encoding;
@@ -143,7 +143,7 @@ impl Waiting {
             self.write(database, report)?;
         }
         match line.expires_at_ms {
-            Some(end) if end <= SystemClock.now_ms() => {
+            Some(end) if end <= database.now_ms() => {
                 report.over += 1;
                 self.batch.delete(&key);
                 return Ok(());

@@ -282,6 +282,27 @@ impl Database {
         }
     }
 
+    /// The time that expiries are compared with, in milliseconds since the Unix epoch. In memory mode that of
+    /// [`Options::clock`](crate::Options::clock); in durable mode the same, but it never goes back: see
+    /// [`Clock`](crate::Clock). Add a lifetime to it for [`Expiry::At`](crate::Expiry::At) and
+    /// [`expire_at`](Self::expire_at).
+    ///
+    /// ```
+    /// use plumbkv::{Database, Expiry, Options, SetOptions};
+    ///
+    /// let db = Database::open(Options::memory(1 << 20))?;
+    /// let in_ten_seconds = Expiry::At(db.now_ms() + 10_000);
+    /// db.set_with(b"session", b"1", SetOptions::new().expiry(in_ten_seconds))?;
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        match &self.durable {
+            None => self.store.now_ms(),
+            Some(durable) => durable.now_ms(),
+        }
+    }
+
     /// How long `key` still lives. Does not count as an access.
     ///
     /// # Errors

@@ -68,7 +68,7 @@ impl Durable {
         if options.condition == Condition::Always && options.expiry != Expiry::Keep && !options.want_previous
         {
             let _lock = self.overwrite(key)?;
-            let value = until(options.expiry, None, || self.clock.now_ms()).map(|until_ms| (value, until_ms));
+            let value = until(options.expiry, None, || self.now_ms()).map(|until_ms| (value, until_ms));
             self.write_batch(|batch| batch.put_timed(key, value))?;
             return Ok(SetOutcome { written: true, previous: None });
         }

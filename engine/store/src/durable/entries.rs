@@ -29,7 +29,7 @@ pub(super) struct Direct<'a>(pub(super) &'a Durable);
 
 impl Entries for Direct<'_> {
     fn now_ms(&self) -> u64 {
-        self.0.clock.now_ms()
+        self.0.now_ms()
     }
 
     fn look_up(&self, key: &[u8]) -> Result<Option<Timed<Vec<u8>>>> {
@@ -79,7 +79,7 @@ impl<'a> Combined<'a> {
 
 impl Entries for Combined<'_> {
     fn now_ms(&self) -> u64 {
-        self.durable.clock.now_ms()
+        self.durable.now_ms()
     }
 
     fn look_up(&self, key: &[u8]) -> Result<Option<Timed<Vec<u8>>>> {

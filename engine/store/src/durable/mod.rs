@@ -41,7 +41,6 @@ pub use write::Batch;
 /// A database in a directory.
 pub(crate) struct Durable {
     tree: Tree,
-    clock: Arc<dyn Clock>,
     locks: Locks,
     /// Read-modify-writes that wait for each other's sync.
     combining: Combining,
@@ -115,8 +114,7 @@ impl Durable {
         events: Events,
     ) -> Result<Self> {
         Ok(Self {
-            tree: Tree::open_with(vfs, path, tree_options, Arc::clone(&clock), events)?,
-            clock,
+            tree: Tree::open_with(vfs, path, tree_options, clock, events)?,
             locks: Locks::new(),
             combining: Combining::new(),
             limits,
@@ -125,6 +123,11 @@ impl Durable {
             misses: AtomicU64::new(0),
             positions: Mutex::default(),
         })
+    }
+
+    /// The time that expiries are compared with: the clock's, but it never goes back.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.tree.now_ms()
     }
 
     /// Hands an empty batch to `fill` and carries it out: for calls that make one or two writes.

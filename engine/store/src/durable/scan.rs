@@ -45,7 +45,7 @@ impl Positions {
 
 impl Durable {
     pub(crate) fn scan(&self, cursor: u64, count: usize, f: &mut dyn FnMut(&[u8])) -> Result<u64> {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.now_ms();
         let mut walk = self.tree.snapshot().walk();
         if cursor == 0 {
             walk.first()?;

@@ -23,6 +23,7 @@ mod record;
 mod shuttle_test;
 pub(crate) mod sync;
 mod table;
+mod time;
 mod tree;
 mod vfs;
 mod wal;

@@ -157,7 +157,7 @@ impl Store {
         self.shards.len()
     }
 
-    pub(super) fn now_ms(&self) -> u64 {
+    pub(crate) fn now_ms(&self) -> u64 {
         self.common.clock.now_ms()
     }
 

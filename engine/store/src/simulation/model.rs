@@ -79,8 +79,8 @@ impl Part {
     }
 }
 
-/// The times between which an entry's end makes it uncertain whether it is there: the clock has been
-/// beyond, and is back.
+/// The times between which an entry's end makes it uncertain whether it is there: time has been beyond,
+/// and may be back. Nothing is uncertain unless the disk has damaged the store.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Now {
     pub(super) now_ms: u64,

@@ -1,11 +1,12 @@
 //! The steps that are about the store as a whole, taken while no client is writing: they change or check
 //! every client's keys.
 
-use super::client::{Client, owner};
+use super::client::Client;
 use super::model::{Change, Effect, State, apply};
-use super::options::Drawn;
+use super::options::{Drawn, one_of};
 use super::reads::{check_all, compare, everything, without_shared};
 use super::world::World;
+use crate::clock::Clock;
 use crate::durable::Durable;
 use crate::error::Result;
 use fastrand::Rng;
@@ -83,11 +84,10 @@ pub(super) fn step(random: &mut Rng, clients: &mut [Client], site: &mut Site, db
         15 => keep(here, "verify", |db| db.verify(|_| ()).map(drop)),
         16..19 => {
             let by = if random.bool() { random.u64(1..30) } else { random.u64(..30_000) };
-            world.set_clock(world.now_ms() + by);
-            world.tell(|| format!("the clock moves on to {}", world.now_ms()));
+            world.pass(db, by);
             world.count("clock moves");
         }
-        19 => set_back(random, clients, here),
+        19 => jump(random, here),
         20 => checkpoint(clients, site, db),
         _ => {
             if let Err(error) = check_all(clients, here) {
@@ -146,42 +146,17 @@ fn delete_range(random: &mut Rng, clients: &mut [Client], here: (&World, &Durabl
     change_all(clients, here, "delete_range", effects, |db| db.delete_range(bounds));
 }
 
-/// Sets the clock back. What ended in between may be there again, unless a merge has dropped it: all of
-/// that is deleted.
-fn set_back(random: &mut Rng, clients: &mut [Client], here: (&World, &Durable)) {
-    let (world, _) = here;
-    let latest = world.now().latest_ms;
-    let by = if random.bool() { random.u64(1..30) } else { random.u64(..30_000) };
-    world.clock.set(world.now_ms().saturating_sub(by).max(1));
-    world.tell(|| format!("the clock is set back to {}", world.now_ms()));
-    world.count("clock set back");
-    if delete_uncertain(clients, here).is_err() {
-        world.clock.set(latest);
+/// Sets the clock, most often back: what has expired stays so.
+fn jump(random: &mut Rng, (world, db): (&World, &Durable)) {
+    let by = one_of(random, &[1, 30, 2_000, 30_000, 3_000_000]);
+    let now = world.clock.now_ms();
+    if random.u32(..3) == 0 {
+        world.jump(db, now + by);
+        world.count("clock jumps ahead");
+    } else {
+        world.jump(db, now.saturating_sub(by).max(1));
+        world.count("clock set back");
     }
-}
-
-/// Deletes what the clock makes uncertain.
-pub(super) fn delete_uncertain(clients: &mut [Client], here: (&World, &Durable)) -> Result<()> {
-    let (world, db) = here;
-    let latest = world.now().latest_ms;
-    let found = everything(&db.snapshot()).inspect_err(|error| world.failed("a walk", error))?;
-    let is_uncertain = |until: Option<u64>| until.is_some_and(|until| until <= latest);
-    let is_to_go = |(_, entry): &(&Vec<u8>, &super::model::Entry)| is_uncertain(entry.until_ms);
-    let found: Vec<_> = found.iter().filter(is_to_go).map(|(key, _)| key.clone()).collect();
-    let effects = clients.iter().map(|client| {
-        let known = client.part.state.iter().filter(is_to_go).map(|(key, _)| key);
-        let mine = found.iter().filter(|key| owner(key, clients.len()) == usize::from(client.id));
-        gone(known.chain(mine))
-    });
-    let effects = effects.collect();
-    let keys: Vec<_> = found.iter().map(|key| &key[..]).collect();
-    let mut failure = None;
-    change_all(clients, here, "delete uncertain", effects, |db| {
-        let done = db.delete_many(&keys).map(drop);
-        failure = done.clone().err();
-        done
-    });
-    failure.map_or(Ok(()), Err)
 }
 
 /// Makes a copy, and compares it with what it is of.

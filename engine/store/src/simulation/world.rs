@@ -2,9 +2,12 @@
 //! calls may fail, and a hash over all results.
 
 use super::model::Now;
-use crate::clock::{Clock, ManualClock};
+use super::options::one_of;
+use crate::clock::Clock;
+use crate::durable::Durable;
 use crate::error::Error;
 use crate::lsm::SimDisk;
+use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -13,10 +16,31 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// How often something happened, by its name.
 pub(super) type Counts = BTreeMap<&'static str, u64>;
 
+/// A wall clock that is set in either direction, beside one that is not.
+pub(super) struct SimClock {
+    now_ms: AtomicU64,
+    elapsed_ms: AtomicU64,
+}
+
+impl Clock for SimClock {
+    fn now_ms(&self) -> u64 {
+        self.now_ms.load(Ordering::Relaxed)
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        self.elapsed_ms.load(Ordering::Relaxed)
+    }
+}
+
+/// Where the clock is behind by more, store time moves on all the same.
+const PAUSE_MS: u64 = 1_000;
+
 pub(super) struct World {
     pub(super) disk: SimDisk,
-    pub(super) clock: Arc<ManualClock>,
-    /// The latest time that the clock has shown.
+    pub(super) clock: Arc<SimClock>,
+    /// The time of the store, which clients expect.
+    time_ms: AtomicU64,
+    /// The latest time of any life.
     latest_ms: AtomicU64,
     moments: AtomicU64,
     hash: AtomicU64,
@@ -35,7 +59,8 @@ impl World {
     pub(super) fn new(now_ms: u64, is_told: bool) -> Self {
         Self {
             disk: SimDisk::new(),
-            clock: Arc::new(ManualClock::new(now_ms)),
+            clock: Arc::new(SimClock { now_ms: AtomicU64::new(now_ms), elapsed_ms: AtomicU64::new(0) }),
+            time_ms: AtomicU64::new(now_ms),
             latest_ms: AtomicU64::new(now_ms),
             moments: AtomicU64::new(1),
             hash: AtomicU64::new(0),
@@ -53,16 +78,56 @@ impl World {
     }
 
     pub(super) fn now_ms(&self) -> u64 {
-        self.clock.now_ms()
+        self.time_ms.load(Ordering::Relaxed)
     }
 
+    /// A store that was damaged may have lost its time.
     pub(super) fn now(&self) -> Now {
-        Now { now_ms: self.now_ms(), latest_ms: self.latest_ms.load(Ordering::Relaxed) }
+        let now_ms = self.now_ms();
+        let is_damaged = self.is_corrupting.load(Ordering::Relaxed);
+        Now { now_ms, latest_ms: if is_damaged { self.latest_ms.load(Ordering::Relaxed) } else { now_ms } }
     }
 
-    pub(super) fn set_clock(&self, now_ms: u64) {
-        self.clock.set(now_ms);
-        self.latest_ms.fetch_max(now_ms, Ordering::Relaxed);
+    /// Takes the time of the store, which may be another one than that of the life before.
+    pub(super) fn begin_time(&self, db: &Durable) {
+        let (time, clock) = (db.now_ms(), self.clock.now_ms());
+        assert!(time >= clock, "the store's time {time} is behind the clock's {clock}");
+        self.time_ms.store(time, Ordering::Relaxed);
+        self.latest_ms.fetch_max(time, Ordering::Relaxed);
+        self.tell(|| format!("the clock shows {clock}, the store's time is {time}"));
+    }
+
+    /// Time passes.
+    pub(super) fn pass(&self, db: &Durable, by_ms: u64) {
+        self.begin_time(db);
+        let (before, clock) = (self.now_ms(), self.clock.now_ms() + by_ms);
+        self.clock.elapsed_ms.fetch_add(by_ms, Ordering::Relaxed);
+        self.clock.now_ms.store(clock, Ordering::Relaxed);
+        self.begin_time(db);
+        let time = self.now_ms();
+        // Up to seven of what passed before were not taken yet.
+        assert!(time >= before && time <= clock.max(before + by_ms + 7), "time goes from {before} to {time}");
+        let is_slow = clock + PAUSE_MS < time && time < before + by_ms / 8 * 7;
+        assert!(!is_slow, "in {by_ms} ms time goes from {before} to {time}");
+        if clock < time {
+            self.count("time passes behind the highest");
+        }
+    }
+
+    /// The clock is set, and no time passes.
+    pub(super) fn jump(&self, db: &Durable, to_ms: u64) {
+        self.begin_time(db);
+        let before = self.now_ms();
+        self.clock.now_ms.store(to_ms, Ordering::Relaxed);
+        self.begin_time(db);
+        assert!(self.now_ms() >= before, "time goes back from {before} to {}", self.now_ms());
+    }
+
+    /// The clock is set to any time up to the store's, which does not show.
+    pub(super) fn jolt(&self, random: &mut Rng) {
+        let by = one_of(random, &[0, 1, 900, 5_000, 900_000]);
+        self.clock.now_ms.store(self.now_ms().saturating_sub(by), Ordering::Relaxed);
+        self.count("clock set while clients write");
     }
 
     pub(super) fn count(&self, what: &'static str) {

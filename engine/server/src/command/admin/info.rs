@@ -215,7 +215,7 @@ fn mean_ttl_ms(shared: &Shared) -> u64 {
             let _ = shared.database.scan(cursor, wanted, &mut |key| keys.push(key.to_vec()));
         }
     }
-    let now_ms = shared.clock_ms();
+    let now_ms = shared.database.now_ms();
     let left = keys.iter().filter_map(|key| match shared.database.expiry(key) {
         Ok(Lifetime::Until(end_ms)) => Some(end_ms.saturating_sub(now_ms)),
         _ => None,

@@ -5,7 +5,7 @@ use super::retain::{Fate, fate};
 use crate::error::{Error, Result};
 use crate::lsm::iter::{Merge, Run};
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
-use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp};
+use crate::lsm::record::{Kind, MAX_SEQUENCE, Record, Stamp};
 
 /// Bytes of keys and values from one question whether to go on to the next.
 const STEP: usize = 256 << 10;
@@ -63,7 +63,11 @@ fn walk(
             let kept = key.get_or_insert_default();
             kept.clear();
             kept.extend_from_slice(found);
-            let record = match fate(stamp, value, output.now_ms, below.has_nothing(output.level, found)) {
+            let fate = fate(stamp, value, output.now_ms, below.has_nothing(output.level, found));
+            if stamp.kind() == Kind::SetUntil && !matches!(fate, Fate::Keep(_)) {
+                output.time.note_expiry();
+            }
+            let record = match fate {
                 // Newer than a deletion that still counts: without its number it would be hidden.
                 Fate::Keep(_) if deleted.is_some() => Some(Record { key: found, stamp, value }),
                 Fate::Keep(stamp) => Some(Record { key: found, stamp, value }),

@@ -6,6 +6,7 @@ use crate::lsm::manifest::{TableFacts, Version};
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Kind, Record, Sequence};
 use crate::lsm::table::{Shape, TableBuilder};
+use crate::lsm::time::StoreTime;
 use crate::lsm::vfs::Vfs;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,8 @@ pub(crate) struct Output<'a> {
     /// What most of the keys begin with.
     pub(crate) common: &'a [u8],
     pub(crate) now_ms: u64,
+    /// The store's, to tell it of expired values that are left out.
+    pub(crate) time: &'a StoreTime,
     /// Only keys above this one are written, and up to that one.
     pub(crate) after: Option<&'a [u8]>,
     pub(crate) until: Option<&'a [u8]>,

@@ -11,6 +11,7 @@
 //! 8  count, then each: start, 0 or 1, the end where it is 1, sequence number              these ranges are deleted, and no others
 //! 9  sequence number                                                                 up to it deletions of ranges were carried out in the table that was named last, where it is not 0
 //! 10 salt                                                                            the tags of the logs, and of the later edits of this manifest, are made of it
+//! 11 time                                                                            expired values may have been left out up to it, in milliseconds since the Unix epoch, where values of the store expire
 //! ```
 //!
 //! Numbers are varints, keys have their length before them.
@@ -81,6 +82,8 @@ pub(crate) struct Edit {
     pub(crate) ranges: Option<Arc<Ranges>>,
     /// What the tags of the logs and of the later edits of this manifest are made of.
     pub(crate) salt: Option<u64>,
+    /// The store's time, where values of it expire: what had expired by then may have been left out.
+    pub(crate) time_ms: Option<u64>,
 }
 
 const ADDED: u64 = 1;
@@ -93,6 +96,7 @@ const CONTENTS: u64 = 7;
 const RANGES: u64 = 8;
 const CLEANED: u64 = 9;
 const SALT: u64 = 10;
+const TIME: u64 = 11;
 
 impl Edit {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
@@ -125,6 +129,7 @@ impl Edit {
             (LAST_SEQUENCE, self.last_sequence),
             (CLOSED, self.closed),
             (SALT, self.salt),
+            (TIME, self.time_ms),
         ];
         for (tag, number) in numbers {
             if let Some(number) = number {
@@ -196,6 +201,7 @@ impl Edit {
             NEXT_FILE => self.next_file = Some(number()?),
             CLOSED => self.closed = Some(number()?),
             SALT => self.salt = Some(number()?),
+            TIME => self.time_ms = Some(number()?),
             LAST_SEQUENCE => self.last_sequence = Some(number()?),
             _ => return Err("an edit of the manifest has an unknown field: a later version wrote it"),
         }
@@ -271,7 +277,7 @@ mod tests {
         fn edits_come_back_and_no_bytes_are_a_panic(
             added in prop::collection::vec((0_usize..7, facts()), 0..4),
             removed in prop::collection::vec((0_usize..7, any::<u64>()), 0..4),
-            numbers in any::<[Option<u64>; 5]>(),
+            numbers in any::<[Option<u64>; 6]>(),
             ranges in prop::option::of(prop::collection::vec((prop::collection::vec(0_u8..3, 0..3), prop::option::of(prop::collection::vec(0_u8..3, 0..3))), 0..5)),
             noise in prop::collection::vec(any::<u8>(), 0..60),
         ) {
@@ -281,8 +287,8 @@ mod tests {
                 });
                 Arc::new(all.seen_at(u64::MAX))
             });
-            let [first_log, next_file, last_sequence, closed, salt] = numbers;
-            let edit = Edit { added, removed, first_log, next_file, last_sequence, closed, ranges, salt };
+            let [first_log, next_file, last_sequence, closed, salt, time_ms] = numbers;
+            let edit = Edit { added, removed, first_log, next_file, last_sequence, closed, ranges, salt, time_ms };
             let mut bytes = Vec::new();
             edit.put(&mut bytes);
             prop_assert_eq!(Edit::parse(&bytes), Ok(edit));

@@ -257,6 +257,9 @@ impl Inner {
             if has_gaps && matches!(write.kind, Kind::Set | Kind::SetUntil) {
                 self.gaps.cut(write.key);
             }
+            if write.kind == Kind::SetUntil {
+                self.time.note_expiry();
+            }
             commit.next += 1;
         }
         Ok(())

@@ -78,7 +78,7 @@ impl Tree {
         self.flush()?;
         let inner = &self.inner;
         let begin = inner.counters.merged.load(Ordering::Relaxed);
-        let mut sweep = Sweep::new(inner.published.load(Ordering::Acquire), inner.clock.now_ms());
+        let mut sweep = Sweep::new(inner.published.load(Ordering::Acquire), inner.time.now_ms());
         let is_ended = Cell::new(false);
         let mut ask = |_| {
             let version = Arc::clone(&inner.view.load().version);
@@ -151,7 +151,7 @@ impl Inner {
         let chosen = Chosen::of(&version, &choice);
         let removed = chosen.upper.iter().map(|table| (choice.level, table.facts.number));
         let has_garbage =
-            |table: &TableFacts| table.has_garbage(self.clock.now_ms()) || version.is_to_be_cleaned(table);
+            |table: &TableFacts| table.has_garbage(self.time.now_ms()) || version.is_to_be_cleaned(table);
         let lowest_garbage = choice.target == LEVELS - 1 && chosen.facts().any(has_garbage);
         if choice.is_move() && choice.level != choice.target && !lowest_garbage {
             let facts = chosen.upper.iter().map(|table| TableFacts::clone(&table.facts));

@@ -58,11 +58,12 @@ mod script_test;
 mod snapshot_test;
 mod sync;
 #[cfg(test)]
+mod time_test;
+#[cfg(test)]
 mod tree_test;
 mod view;
 mod work;
 
-use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::lsm::compaction::Underway;
 use crate::lsm::iter::{Gaps, Live, Visible};
@@ -71,6 +72,7 @@ use crate::lsm::range_deletions::put_end;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::sync::{Condvar, JoinHandle, Mutex, is_this_thread, point};
 use crate::lsm::table::{BlockCache, PageCache, TableFiles};
+use crate::lsm::time::StoreTime;
 use crate::lsm::vfs::{Owner, Vfs};
 use crate::lsm::wal::{LogWriter, MAX_PAYLOAD, Write, put_write, writes};
 use admin::Counters;
@@ -111,7 +113,7 @@ struct Inner {
     view: ArcSwap<View>,
     /// The newest write that counts.
     published: AtomicU64,
-    clock: Arc<dyn Clock>,
+    time: Arc<StoreTime>,
     queue: Mutex<Queue>,
     turn: Condvar,
     commit: Mutex<Commit>,
@@ -265,7 +267,7 @@ impl Tree {
         let view = self.inner.view.load();
         point();
         let at = self.inner.published.load(Ordering::Acquire);
-        view.get(key, at, || self.inner.clock.now_ms(), f)
+        view.get(key, at, || self.inner.time.now_ms(), f)
     }
 
     /// As [`snapshot`](Self::snapshot), for a client that may hold it: an error where what is held already
@@ -289,8 +291,13 @@ impl Tree {
             gaps: Arc::clone(&self.inner.gaps),
             view,
             at: self.inner.published.load(Ordering::Acquire),
-            now_ms: self.inner.clock.now_ms(),
+            now_ms: self.inner.time.now_ms(),
         }
+    }
+
+    /// The time that ends of values are compared with, in milliseconds since the Unix epoch.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.inner.time.now_ms()
     }
 
     /// Makes all that was acknowledged last, while others go on writing.

@@ -26,6 +26,7 @@ use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Record, Sequence, Stamp};
 use crate::lsm::sync::{Condvar, Mutex, spawn};
 use crate::lsm::table::{BlockCache, PageCache, Table, TableFiles};
+use crate::lsm::time::StoreTime;
 use crate::lsm::vfs::{Home, Owner, Spared, Vfs, absolute, create_dirs, sync_name};
 use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, tag, writes};
 use arc_swap::ArcSwap;
@@ -74,7 +75,7 @@ impl Tree {
             cache,
             pages,
             files,
-            clock,
+            time: Arc::new(StoreTime::new(clock)),
             home,
             salt,
             events,
@@ -82,6 +83,8 @@ impl Tree {
             version: Version::default(),
         };
         let found = opening.recover()?;
+        // Readers see at least this time, and the first edit holds it.
+        opening.time.now_ms();
         let first_log = opening.take_number();
         let everything = Edit {
             added: opening
@@ -96,6 +99,7 @@ impl Tree {
             closed: None,
             ranges: listed(&opening.version.ranges),
             salt: Some(salt),
+            time_ms: opening.time.to_keep(&opening.version),
         };
         let manifest_file = opening.take_number();
         // Before the manifest that names it: a log that a manifest names is there.
@@ -132,7 +136,7 @@ struct Opening<'a> {
     cache: Option<Arc<BlockCache>>,
     pages: Arc<PageCache>,
     files: Arc<TableFiles>,
-    clock: Arc<dyn Clock>,
+    time: Arc<StoreTime>,
     home: Arc<Home>,
     /// Of the logs to come.
     salt: u64,
@@ -161,10 +165,13 @@ impl Opening<'_> {
         // No name is used again, not even one that a power cut left behind.
         let highest = files.iter().map(|file| file.number()).max();
         self.next_file = highest.map_or(1, |highest| highest + 1);
-        let Merged { facts, first_log, next_file, last_sequence, closed, ranges, salt } =
+        let Merged { facts, first_log, next_file, last_sequence, closed, ranges, salt, time_ms } =
             Merged::of(&recovered)
                 .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
         self.next_file = self.next_file.max(next_file);
+        if let Some(kept_ms) = time_ms {
+            self.time.resume(kept_ms);
+        }
         for ((level, number), facts) in facts {
             let table = self.open_table(number)?;
             self.version.levels[level].push(TableHandle { facts: Arc::new(facts), table });
@@ -258,7 +265,7 @@ impl Opening<'_> {
             files: self.files,
             view: ArcSwap::new(Arc::clone(&view)),
             published: AtomicU64::new(last_sequence),
-            clock: self.clock,
+            time: self.time,
             queue: Mutex::default(),
             turn: Condvar::new(),
             commit: Mutex::new(Commit {
@@ -354,6 +361,8 @@ pub(super) struct Merged {
     pub(super) ranges: Arc<Ranges>,
     /// None in a store of 0.5.0 or 0.5.1.
     pub(super) salt: Option<u64>,
+    /// The highest that an edit has.
+    pub(super) time_ms: Option<u64>,
 }
 
 impl Merged {
@@ -366,6 +375,7 @@ impl Merged {
             closed: 0,
             ranges: Arc::default(),
             salt: None,
+            time_ms: None,
         };
         for edit in &recovered.edits {
             for key in &edit.removed {
@@ -385,6 +395,7 @@ impl Merged {
             merged.last_sequence = edit.last_sequence.unwrap_or(merged.last_sequence);
             merged.closed = edit.closed.unwrap_or(merged.closed);
             merged.salt = edit.salt.or(merged.salt);
+            merged.time_ms = merged.time_ms.max(edit.time_ms);
             if let Some(ranges) = &edit.ranges {
                 merged.ranges = Arc::clone(ranges);
             }
@@ -463,7 +474,7 @@ impl Replay {
 
     fn flush(&mut self, opening: &mut Opening) -> Result<()> {
         let Some((memtable, _)) = self.memtable.take() else { return Ok(()) };
-        let (vfs, directory) = (Arc::clone(&opening.vfs), opening.directory);
+        let (vfs, directory, time) = (Arc::clone(&opening.vfs), opening.directory, Arc::clone(&opening.time));
         let version = opening.version.clone();
         let ranges = Arc::new(version.ranges.with(&memtable.ranges()).seen_at(self.last));
         let output = Output {
@@ -475,7 +486,8 @@ impl Replay {
             level: 0,
             version: &version,
             common: version.common(),
-            now_ms: opening.clock.now_ms(),
+            now_ms: time.now_ms(),
+            time: &time,
             after: None,
             until: None,
         };

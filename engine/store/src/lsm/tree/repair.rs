@@ -56,7 +56,7 @@ pub(crate) fn repair(
     }
     let _lock = lock(&*vfs, directory)?;
     let recovered = Manifest::recover(&*vfs, directory)?.ok_or_else(missing)?;
-    let Merged { facts, first_log, next_file, last_sequence, ranges, salt, .. } =
+    let Merged { facts, first_log, next_file, last_sequence, ranges, salt, time_ms, .. } =
         Merged::of(&recovered).map_err(|reason| Error::corrupt(&current, 0, reason))?;
     let mut damage = Damage::default();
     let (mut kept, count) = (Vec::new(), facts.len());
@@ -91,6 +91,7 @@ pub(crate) fn repair(
         ranges: listed(&ranges),
         // The logs stay as they are.
         salt,
+        time_ms,
     };
     Manifest::create(&*vfs, directory, number, &everything)?;
     damage.take_away(&*vfs, directory)?;

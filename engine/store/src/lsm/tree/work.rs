@@ -222,7 +222,8 @@ impl Inner {
             version,
             ranges: &version.ranges,
             common: version.common(),
-            now_ms: self.clock.now_ms(),
+            now_ms: self.time.now_ms(),
+            time: &self.time,
             after: None,
             until: None,
         }
@@ -286,10 +287,15 @@ impl Inner {
             return self.begin_manifest(state, version, edit);
         }
         // Deletions of ranges end when they are carried out in all tables.
-        if version.ranges == state.view.version.ranges {
-            return state.manifest.append(&Edit { ranges: None, ..edit.clone() });
-        }
-        state.manifest.append(&Edit { ranges: Some(Arc::clone(&version.ranges)), ..edit.clone() })
+        let is_same = version.ranges == state.view.version.ranges;
+        let ranges = (!is_same).then(|| Arc::clone(&version.ranges));
+        let time_ms = self.kept_time(state, version);
+        state.manifest.append(&Edit { ranges, time_ms, ..edit.clone() })
+    }
+
+    /// The time that an edit has to hold. A store whose last value that expires goes with the edit needs it, too.
+    fn kept_time(&self, state: &State, version: &Version) -> Option<u64> {
+        self.time.to_keep(&state.view.version).or_else(|| self.time.to_keep(version))
     }
 
     /// Begins another manifest, which says what the old one says after an edit.
@@ -306,6 +312,7 @@ impl Inner {
             closed: edit.closed,
             ranges: listed(&version.ranges),
             salt: Some(self.salt),
+            time_ms: self.kept_time(state, version),
         };
         let old = std::mem::replace(
             &mut state.manifest,
