@@ -134,14 +134,17 @@ pub enum Error {
         /// Its key is the same.
         is_duplicate: bool,
     },
-    /// Another process has the directory open.
+    /// Another process has the directory open: to write it, or to read it where this one would write.
     #[error(
-        "{path} is in use by another process; a store has one process at a time: end that one, or ask it"
+        "{path} is in use by another process: one may write a store, or several may read it; end that one, or ask it"
     )]
     InUse {
         /// The directory.
         path: String,
     },
+    /// The database was opened [to be read only](crate::Options::read_only).
+    #[error("the database is open read-only; open it without `read_only` to change it")]
+    ReadOnly,
     /// A thread of the store panicked, for example in a clock of the program.
     #[error("{thread} of the store panicked: no more writes are taken; open the store again")]
     Panicked {

@@ -17,7 +17,7 @@ pub enum Event {
     /// When the store was opened, its logs had writes that were in no table.
     #[non_exhaustive]
     LogRecovered {
-        /// Writes that came back; they are in tables now.
+        /// Writes that came back; they are in tables now, or in memory where there was no room.
         writes: u64,
         /// Writes behind a gap, where a power cut took an earlier write that had not been synced. They were
         /// dropped, because what comes back is a prefix of what was written.

@@ -146,6 +146,35 @@ impl Options {
         self.with_durable(|durable| durable.merge_threads = Some(threads))
     }
 
+    /// Opens a store that is there without writing a byte to its directory, not even `LOCK`: also on a full
+    /// disk, and where the directory may not be written. Default: false.
+    ///
+    /// Several processes may read a store at once; beside one that writes it, each gets
+    /// [`Error::InUse`](crate::Error::InUse). So a copy of the directory that is made while a read-only
+    /// database is open is a backup. What the logs hold is read into memory, and has to fit the
+    /// [memory budget](Self::memory_budget). Changes, [`flush`](crate::Database::flush),
+    /// [`settle`](crate::Database::settle), [`compact`](crate::Database::compact) and
+    /// [`checkpoint`](crate::Database::checkpoint) return [`Error::ReadOnly`](crate::Error::ReadOnly), also
+    /// where they would change nothing; [`sync`](crate::Database::sync) has nothing to do.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("store");
+    /// use plumbkv::{Database, Error, Options};
+    ///
+    /// let db = Database::open(Options::durable(&path))?;
+    /// db.set(b"a", b"1")?;
+    /// drop(db);
+    /// let db = Database::open(Options::durable(&path).read_only(true))?;
+    /// assert_eq!(db.get(b"a")?.as_deref(), Some(&b"1"[..]));
+    /// assert_eq!(db.set(b"a", b"2"), Err(Error::ReadOnly));
+    /// # Ok::<(), plumbkv::Error>(())
+    /// ```
+    #[must_use]
+    pub fn read_only(self, is_read_only: bool) -> Self {
+        self.with_durable(|durable| durable.is_read_only = is_read_only)
+    }
+
     /// Bytes of the block cache, 0 for none, whatever else the budget holds; not more than the machine has.
     /// Default: what memtables, indexes and filters leave of the budget.
     ///

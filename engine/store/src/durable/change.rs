@@ -27,7 +27,7 @@ impl Durable {
         bytes: [&[u8]; N],
         change: impl Fn(&mut dyn Entries, [&[u8]; N]) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        self.may_sync()?;
+        self.may_write()?;
         let named = || bytes.iter().copied().take(keys);
         if self.syncs_always {
             let bytes = bytes.map(Box::<[u8]>::from);
@@ -44,12 +44,14 @@ impl Durable {
 
     /// The right to overwrite a key.
     fn overwrite(&self, key: &[u8]) -> Result<Shared<'_>> {
-        self.may_sync()?;
+        self.may_write()?;
         self.locks.shared(key)
     }
 
-    /// An error where a write would be synced and the thread does not wait for that: before it looks at anything.
-    pub(super) fn may_sync(&self) -> Result<()> {
+    /// An error where the database is read-only, or a write would be synced and the thread does not wait
+    /// for that: before it looks at anything.
+    pub(super) fn may_write(&self) -> Result<()> {
+        self.tree.check_writable()?;
         if self.syncs_always { NonBlocking::refuse() } else { Ok(()) }
     }
 
@@ -102,7 +104,7 @@ impl Durable {
             check_value_len(value.len())?;
             self.check_entry(key.len(), value.len())?;
         }
-        self.may_sync()?;
+        self.may_write()?;
         let _locks = self.locks.several_shared(pairs.iter().map(|(key, _)| *key))?;
         self.write_many(|batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
     }
@@ -129,7 +131,7 @@ impl Durable {
     }
 
     pub(crate) fn delete_many(&self, keys: &[&[u8]]) -> Result<usize> {
-        self.may_sync()?;
+        self.may_write()?;
         if self.syncs_always {
             let keys = own(keys.iter().copied());
             let named = keys.clone();

@@ -116,6 +116,7 @@ pub(crate) struct DurableOptions {
     pub(crate) merge_bytes_per_second: Option<u64>,
     pub(crate) max_open_files: Option<usize>,
     pub(crate) merge_threads: Option<usize>,
+    pub(crate) is_read_only: bool,
 }
 
 impl DurableOptions {
@@ -130,6 +131,7 @@ impl DurableOptions {
             merge_bytes_per_second: None,
             max_open_files: None,
             merge_threads: None,
+            is_read_only: false,
         }
     }
 
@@ -214,6 +216,8 @@ impl DurableOptions {
             debt_stop: 4 * base_bytes,
             open_tables: open_tables(self.max_open_files, descriptors()),
             manifest_bytes: 4 << 20,
+            replay_bytes: budget,
+            is_read_only: self.is_read_only,
             has_workers: true,
         })
     }

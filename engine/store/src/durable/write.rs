@@ -130,7 +130,7 @@ impl Durable {
             self.check_entry(key.len(), value)?;
         }
         self.check_batch(&batch.tree)?;
-        self.may_sync()?;
+        self.may_write()?;
         let _locks = self.locks.several_shared(batch.tree.pairs().map(|(key, _)| key))?;
         self.tree.write(&batch.tree)
     }

@@ -44,7 +44,7 @@ pub(super) fn run(seed: u64, is_told: bool) -> Outcome {
     world.tell(|| format!("{:?}, {:?}, {} clients", drawn.tree, drawn.limits, habits.clients));
     let clients = (0..habits.clients).map(|id| Client::new(id, seed, Arc::clone(&habits))).collect();
     let site = Site { world: &world, drawn: &drawn, path: PathBuf::from("/d"), copies: 0 };
-    let mut run = Run { random, clients, site, before: FaultCounts::default() };
+    let mut run = Run { random, clients, site, before: FaultCounts::default(), is_only_full: false };
     let lives = run.random.u32(1..=5);
     for _ in 0..lives {
         if !run.live() {
@@ -81,6 +81,8 @@ struct Run<'a> {
     site: Site<'a>,
     /// Faults before this life.
     before: FaultCounts,
+    /// The only fault is that the disk is full.
+    is_only_full: bool,
 }
 
 impl Run<'_> {
@@ -140,11 +142,14 @@ impl Run<'_> {
             "short" => plan.short = rate / 10,
             "dropped" => plan.dropped_syncs = rate / 10,
             "full" => plan.capacity = Some(world.disk.used() + self.random.u64(..30_000)),
+            "full at once" => plan.capacity = Some(world.disk.used() + self.random.u64(..2_000)),
             "lost" => plan.lost = rate,
             "misdirected" => plan.misdirected = rate,
             _ => plan.misread = rate,
         }
-        world.has_faults.store(kind != "short", Ordering::Relaxed);
+        self.is_only_full = kind.starts_with("full");
+        // A store that was opened without room may refuse a write still.
+        world.has_faults.fetch_or(kind != "short", Ordering::Relaxed);
         if matches!(kind, "lost" | "misdirected" | "misread") {
             world.is_corrupting.store(true, Ordering::Relaxed);
         }
@@ -152,6 +157,7 @@ impl Run<'_> {
     }
 
     fn heal(&mut self) {
+        self.is_only_full = false;
         self.site.world.disk.set_faults(FaultPlan::default());
         self.site.world.has_faults.store(false, Ordering::Relaxed);
     }
@@ -312,15 +318,24 @@ impl Run<'_> {
         if self.random.u32(..4) > 0 {
             self.heal();
         }
+        if self.random.u32(..6) == 0 {
+            self.heal();
+            self.set_faults("full at once");
+        }
         if trouble == Trouble::Cut && self.random.u32(..3) == 0 {
             world.disk.fail(world.disk.operations() + self.random.u64(..60), Fault::PowerCut);
         }
         loop {
+            let seen = self.look();
             let opened = self.site.open(&self.site.path);
             world.tell(|| format!("open -> {:?}", opened.as_ref().map(|_| ())));
             let found = opened.and_then(|db| {
                 world.begin_time(&db);
                 let found = everything(&db.snapshot())?;
+                if let Some(seen) = &seen {
+                    assert_eq!(*seen, found, "a read-only database found something else");
+                }
+                world.add("opened without room", u64::from(db.storage_stats().failure.is_some()));
                 self.compare(found);
                 Ok(db)
             });
@@ -353,6 +368,28 @@ impl Run<'_> {
                     return None;
                 }
             }
+        }
+    }
+
+    /// What a read-only database finds, now and then. `None` also where a fault may have struck it.
+    fn look(&mut self) -> Option<State> {
+        let world = self.site.world;
+        if world.disk.is_dead()
+            || !world.disk.content().contains_key(&self.site.path.join("CURRENT"))
+            || self.random.u32(..3) > 0
+        {
+            return None;
+        }
+        let found = self.site.look();
+        world.tell(|| format!("open read-only -> {:?}", found.as_ref().map(State::len)));
+        world.count("opened read-only");
+        let may_differ = world.disk.is_dead()
+            || (world.has_faults.load(Ordering::Relaxed) && !self.is_only_full)
+            || world.is_corrupting.load(Ordering::Relaxed);
+        match found {
+            Ok(found) => (!may_differ).then_some(found),
+            Err(_) if may_differ => None,
+            Err(error) => panic!("the store does not open read-only: {error}"),
         }
     }
 

@@ -60,6 +60,8 @@ impl Drawn {
             debt_stop: one_of(random, &[20_000, 60_000, 1 << 20]),
             open_tables: one_of(random, &[1, 2, 5, 1_000]),
             manifest_bytes: one_of(random, &[300, 1_000, 20_000]),
+            replay_bytes: u64::MAX,
+            is_read_only: false,
             has_workers: true,
             ..like
         };

@@ -8,7 +8,8 @@ use super::reads::{check_all, compare, everything, without_shared};
 use super::world::World;
 use crate::clock::Clock;
 use crate::durable::Durable;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::lsm::TreeOptions;
 use fastrand::Rng;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,27 @@ impl Site<'_> {
         let Self { world, drawn, .. } = self;
         let (disk, clock) = (Arc::new(world.disk.clone()), Arc::clone(&world.clock));
         Durable::open_as(disk, path, drawn.tree, drawn.limits, clock)
+    }
+
+    /// What a read-only database finds. It writes nothing, also on a full disk.
+    pub(super) fn look(&self) -> Result<State> {
+        let Self { world, drawn, path, .. } = self;
+        let (disk, clock) = (Arc::new(world.disk.clone()), Arc::clone(&world.clock));
+        let before = (world.disk.content(), world.disk.history().len());
+        let tree = TreeOptions { is_read_only: true, ..drawn.tree };
+        let found = Durable::open_as(disk, path, tree, drawn.limits, clock).and_then(|db| {
+            let found = everything(&db.snapshot())?;
+            let refused = (db.set(b"a", b""), db.delete(b"a"), db.flush(), db.clear());
+            let expected =
+                (Err(Error::ReadOnly), Err(Error::ReadOnly), Err(Error::ReadOnly), Err(Error::ReadOnly));
+            assert_eq!(refused, expected, "a read-only database is changed");
+            db.close().map(|()| found)
+        });
+        if !world.disk.is_dead() {
+            let after = (world.disk.content(), world.disk.history().len());
+            assert!(before == after, "a read-only database has changed the disk");
+        }
+        found
     }
 }
 

@@ -74,16 +74,39 @@ impl Manifest {
         }
     }
 
+    /// A manifest that takes no edits: another one has to be begun, after which this one is removed.
+    pub(crate) fn absent(directory: &Path, number: u64) -> Self {
+        Self { path: directory.join(name(number)), log: LogWriter::absent(), edits: 0, whole: 0 }
+    }
+
     /// Begins a manifest with an edit that says everything, and lets it count.
     pub(crate) fn create(vfs: &dyn Vfs, directory: &Path, number: u64, everything: &Edit) -> Result<Self> {
         let path = directory.join(name(number));
+        let (current, new) = (directory.join(CURRENT), directory.join(CURRENT_NEW));
+        let manifest = Self::write(vfs, directory, path.clone(), (number, everything)).inspect_err(|_| {
+            // `CURRENT` does not name it yet. On a full disk each attempt would leave another one.
+            let _ = vfs.remove(&new);
+            let _ = vfs.remove(&path);
+        })?;
+        vfs.rename(&new, &current).map_err(|error| Error::io(&current, "rename", &error))?;
+        vfs.sync_dir(directory).map_err(|error| Error::io(directory, "sync", &error))?;
+        Ok(manifest)
+    }
+
+    /// Writes a manifest, and a `CURRENT.new` that names it.
+    fn write(
+        vfs: &dyn Vfs,
+        directory: &Path,
+        path: PathBuf,
+        (number, everything): (u64, &Edit),
+    ) -> Result<Self> {
         let file = vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
         let mut manifest = Self { path, log: LogWriter::new(file, number), edits: 0, whole: 0 };
         // Without a salt, so that an earlier version reads that a later one wrote it.
         manifest.append(everything)?;
         manifest.log.retag(tag(everything.salt, number));
         manifest.whole = manifest.len();
-        let (current, new) = (directory.join(CURRENT), directory.join(CURRENT_NEW));
+        let new = directory.join(CURRENT_NEW);
         let step = |path: &Path, call, done: std::io::Result<()>| {
             done.map_err(|error| Error::io(path, call, &error))
         };
@@ -97,8 +120,6 @@ impl Manifest {
         step(&new, "write", write_all_at(&mut *file, format!("{}\n", name(number)).as_bytes(), 0))?;
         step(&new, "sync", file.sync())?;
         // The manifest's own name has to last before CURRENT's does.
-        step(directory, "sync", vfs.sync_dir(directory))?;
-        step(&current, "rename", vfs.rename(&new, &current))?;
         step(directory, "sync", vfs.sync_dir(directory))?;
         Ok(manifest)
     }

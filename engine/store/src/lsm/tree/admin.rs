@@ -98,7 +98,7 @@ impl Tree {
         let (file, memtable, inserter) = done.inspect_err(|error: &Error| {
             inner.health.fail(Work::Writes, error);
         })?;
-        commit.log = LogWriter::filled_ahead(file, tag(Some(inner.salt), number));
+        commit.log = LogWriter::filled_ahead(file, tag(inner.salt, number));
         let next = commit.next;
         commit.log.mark(next);
         commit.log_path = path;
@@ -122,6 +122,7 @@ impl Tree {
 
     /// Makes a copy of the tree in a new directory on the same file system, of links to its tables. It holds what was written before the call.
     pub(crate) fn checkpoint(&self, directory: &Path) -> Result<()> {
+        self.check_writable()?;
         let inner = &self.inner;
         let vfs = &*inner.vfs;
         let directory = &*absolute(directory)?;

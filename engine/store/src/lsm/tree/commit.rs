@@ -339,11 +339,11 @@ impl Inner {
                 let old = spare_path(&self.directory, spare);
                 self.vfs.rename(&old, path).map_err(|error| Error::io(&old, "rename", &error))?;
                 let file = self.vfs.reuse(path).map_err(|error| Error::io(path, "open", &error))?;
-                LogWriter::reused(file, tag(Some(self.salt), number))
+                LogWriter::reused(file, tag(self.salt, number))
             }
             None => {
                 let file = self.vfs.create(path).map_err(|error| Error::io(path, "create", &error))?;
-                LogWriter::filled_ahead(file, tag(Some(self.salt), number))
+                LogWriter::filled_ahead(file, tag(self.salt, number))
             }
         };
         if self.options.sync == SyncMode::Always {

@@ -41,6 +41,12 @@ pub(super) fn check_new(vfs: &dyn Vfs, directory: &Path) -> Result<()> {
     remains(vfs, directory).map(drop)
 }
 
+/// Says that there is no store to be read. Nothing is made there.
+pub(super) fn check_there(vfs: &dyn Vfs, directory: &Path) -> Result<()> {
+    let path = directory.join(CURRENT);
+    vfs.open(&path).map(drop).map_err(|error| Error::io(&path, "open", &error))
+}
+
 /// Marks a directory as one in which a store is being made, and removes what an earlier attempt left.
 pub(super) fn mark_new(vfs: &dyn Vfs, directory: &Path) -> Result<()> {
     let remains = remains(vfs, directory)?;

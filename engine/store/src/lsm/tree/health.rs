@@ -33,7 +33,7 @@ pub(super) struct Health {
 }
 
 /// Whether a failure passes when there is room again.
-fn is_no_room(error: &Error) -> bool {
+pub(super) fn is_no_room(error: &Error) -> bool {
     matches!(error, Error::Io { kind: ErrorKind::StorageFull | ErrorKind::QuotaExceeded, .. })
 }
 
@@ -65,7 +65,7 @@ impl Health {
             if is_first {
                 self.events.send(|| Event::NoRoom { error: error.clone() });
             }
-        } else if self.failed.set(error.clone()).is_ok() {
+        } else if self.failed.set(error.clone()).is_ok() && *error != Error::ReadOnly {
             self.events.send(|| Event::Failed { error: error.clone() });
         }
         self.is_ill.store(true, Ordering::Release);

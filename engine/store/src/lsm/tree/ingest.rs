@@ -33,7 +33,7 @@ impl Tree {
             current: None,
             last: Vec::new(),
             pairs: 0,
-            failure: None,
+            failure: self.check_writable().err(),
             value: Vec::new(),
         }
     }

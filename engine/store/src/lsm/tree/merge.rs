@@ -48,6 +48,7 @@ impl Chosen {
 impl Tree {
     /// Merges until nothing is left to be merged, and then what lies in level 0, where that takes little.
     pub(crate) fn settle(&self) -> Result<()> {
+        self.check_writable()?;
         let mut is_tidy = false;
         loop {
             let version = Arc::clone(&self.inner.state.lock().view.version);

@@ -40,6 +40,9 @@ mod merging;
 mod merging_test;
 mod now;
 mod open;
+#[cfg(not(shuttle))]
+#[cfg(test)]
+mod open_test;
 mod options;
 mod pace;
 #[cfg(test)]
@@ -52,6 +55,7 @@ mod range_test;
 mod repair;
 #[cfg(test)]
 mod repair_test;
+mod replay;
 #[cfg(test)]
 mod script_test;
 #[cfg(test)]
@@ -103,8 +107,9 @@ pub(crate) struct Tree {
 struct Inner {
     vfs: Arc<dyn Vfs>,
     directory: PathBuf,
-    /// What the tags of its logs are made of, drawn when it was opened.
-    salt: u64,
+    /// What the tags of its logs are made of: drawn when it was opened, or where it could not begin a log
+    /// then, what it had. None in a store of 0.5.0 or 0.5.1.
+    salt: Option<u64>,
     options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
     pages: Arc<PageCache>,
@@ -302,11 +307,21 @@ impl Tree {
 
     /// Makes all that was acknowledged last, while others go on writing.
     pub(crate) fn sync(&self) -> Result<()> {
+        if self.inner.options.is_read_only {
+            // Nothing was acknowledged that could be lost.
+            return Ok(());
+        }
         self.inner.sync()
+    }
+
+    /// An error where the tree takes no changes at all.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.inner.options.is_read_only { Err(Error::ReadOnly) } else { Ok(()) }
     }
 
     /// Makes tables of all memtables.
     pub(crate) fn flush(&self) -> Result<()> {
+        self.check_writable()?;
         if self.inner.health.lacks_room(Work::Writes) {
             self.inner.recover()?;
         }
@@ -324,6 +339,9 @@ impl Tree {
 
     /// Syncs and ends; what was acknowledged lasts.
     pub(crate) fn close(mut self) -> Result<()> {
+        if self.inner.options.is_read_only {
+            return Ok(());
+        }
         let synced = self.sync().and_then(|()| {
             let mut commit = self.inner.commit.lock();
             let next = commit.next;

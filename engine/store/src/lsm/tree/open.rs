@@ -1,34 +1,35 @@
-//! How does a store come back? From its manifest, the tables that names, and the logs of what was not in a table yet.
+//! Opening a store: from its manifest, the tables that it names, and the logs of what was not in a table
+//! yet, which `replay.rs` reads.
 //!
-//! Logs are read in their order for as long as the sequence numbers go on without a gap: what lies behind a gap was written later than something that is lost, and
-//! what survives is a prefix. What was read is flushed, so that an opened store has an empty log and nothing behind it.
+//! What the logs hold becomes tables; then another log and another manifest begin, and what they do not
+//! name is removed. All of that needs room. Where there is none, the store opens all the same: the writes
+//! of the logs stay in frozen memtables, the old logs and the old manifest count on, and writes are
+//! refused until `recover` (work.rs) has done the rest. A store that is opened read-only stays like that.
 
 use super::admin::Counters;
 use super::admin::table_bytes;
-use super::commit::{Commit, log_path, memtable_bytes, new_memtable};
-use super::creation::{check_new, lock, mark_new};
+use super::commit::{Commit, log_path, new_memtable};
+use super::creation::{check_new, check_there, lock, mark_new};
 use super::events::Events;
-use super::health::{Health, Work};
+use super::health::{Health, Work, is_no_room};
 use super::options::{SyncMode, TreeOptions};
 use super::pace::Pace;
-use super::view::View;
+use super::replay::Replay;
+use super::view::{Frozen, View};
 use super::work::listed;
 use super::{Inner, State, Tree};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::event::Event;
-use crate::lsm::compaction::{Output, table_path, write_tables};
+use crate::lsm::compaction::table_path;
 use crate::lsm::file_name::{FileName, LAST_NUMBER};
-use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, Version};
-use crate::lsm::memtable::{Inserter, Memtable, MemtableCursor};
 use crate::lsm::range_deletions::Ranges;
-use crate::lsm::record::{Record, Sequence, Stamp};
+use crate::lsm::record::Sequence;
 use crate::lsm::sync::{Condvar, Mutex, spawn};
 use crate::lsm::table::{BlockCache, PageCache, Table, TableFiles};
 use crate::lsm::time::StoreTime;
-use crate::lsm::vfs::{Home, Owner, Spared, Vfs, absolute, create_dirs, sync_name};
-use crate::lsm::wal::{Ended, LogRecord, LogWriter, read, tag, writes};
+use crate::lsm::vfs::{Home, Owner, ReadOnly, Spared, Vfs, absolute, create_dirs, sync_name};
+use crate::lsm::wal::{LogWriter, tag};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,16 +59,20 @@ impl Tree {
         let files = TableFiles::new(options.open_tables);
         let spared = Arc::clone(&files);
         let vfs: Arc<dyn Vfs> = Arc::new(Spared { vfs, close_some: move || spared.close_half() });
+        let vfs = if options.is_read_only { Arc::new(ReadOnly(vfs)) } else { vfs };
         let directory = &*absolute(directory)?;
-        create_dirs(&*vfs, directory).map_err(|error| Error::io(directory, "create", &error))?;
-        // Before `LOCK` is made: a directory of another program stays as it is.
-        check_new(&*vfs, directory)?;
+        if options.is_read_only {
+            check_there(&*vfs, directory)?;
+        } else {
+            create_dirs(&*vfs, directory).map_err(|error| Error::io(directory, "create", &error))?;
+            // Before `LOCK` is made: a directory of another program stays as it is.
+            check_new(&*vfs, directory)?;
+        }
         let home = Home::new(lock(&*vfs, directory)?);
         let owner = Owner(Arc::clone(&home));
         let cache = (options.cache_bytes > 0)
             .then(|| Arc::new(BlockCache::new(options.cache_bytes, options.shape.block_bytes)));
         let pages = Arc::new(PageCache::new(vfs.memory()));
-        let salt = draw_salt(&*vfs, directory)?;
         let mut opening = Opening {
             vfs,
             directory,
@@ -77,43 +82,15 @@ impl Tree {
             files,
             time: Arc::new(StoreTime::new(clock)),
             home,
-            salt,
             events,
             next_file: 1,
             version: Version::default(),
+            leftovers: Vec::new(),
+            no_room: None,
         };
-        let found = opening.recover()?;
-        // Readers see at least this time, and the first edit holds it.
-        opening.time.now_ms();
-        let first_log = opening.take_number();
-        let everything = Edit {
-            added: opening
-                .version
-                .tables()
-                .map(|(level, table)| (level, TableFacts::clone(&table.facts)))
-                .collect(),
-            removed: Vec::new(),
-            first_log: Some(first_log),
-            next_file: Some(opening.next_file + 1),
-            last_sequence: Some(found.last_sequence),
-            closed: None,
-            ranges: listed(&opening.version.ranges),
-            salt: Some(salt),
-            time_ms: opening.time.to_keep(&opening.version),
-        };
-        let manifest_file = opening.take_number();
-        // Before the manifest that names it: a log that a manifest names is there.
-        let first_path = log_path(directory, first_log);
-        let log =
-            opening.vfs.create(&first_path).map_err(|error| Error::io(&first_path, "create", &error))?;
-        let mut log = LogWriter::filled_ahead(log, tag(Some(salt), first_log));
-        log.mark(found.last_sequence + 1);
-        let manifest = Manifest::create(&*opening.vfs, directory, manifest_file, &everything)?;
-        for name in found.needless {
-            // One that stays is removed next time.
-            let _ = opening.vfs.remove(&directory.join(name));
-        }
-        opening.start(owner, manifest, (log, first_path, first_log), found.last_sequence)
+        let mut found = opening.recover()?;
+        let begun = opening.begin(&mut found)?;
+        opening.start(owner, found, begun)
     }
 }
 
@@ -124,31 +101,67 @@ pub(super) fn draw_salt(vfs: &dyn Vfs, directory: &Path) -> Result<u64> {
 
 /// What was found in the directory.
 struct Found {
+    /// The number of the manifest; none in a new store.
+    manifest: Option<u64>,
     last_sequence: Sequence,
+    /// The newest write that the manifest has in tables, and the newest that is in one.
+    in_manifest: Sequence,
+    in_tables: Sequence,
+    /// What could not become tables.
+    kept: Vec<Frozen>,
+    first_log: u64,
+    logs: Vec<u64>,
+    /// Of these logs.
+    salt: Option<u64>,
     /// Names of files that nothing refers to once a new manifest counts.
     needless: Vec<String>,
 }
 
-struct Opening<'a> {
-    vfs: Arc<dyn Vfs>,
-    directory: &'a Path,
-    options: TreeOptions,
+/// What takes writes from now on, or cannot yet.
+struct Begun {
+    manifest: Manifest,
+    log: LogWriter,
+    log_path: PathBuf,
+    logs: Vec<u64>,
+    first_log: u64,
+    salt: Option<u64>,
+    /// Why writes are refused.
+    refusal: Option<Error>,
+}
+
+pub(super) struct Opening<'a> {
+    pub(super) vfs: Arc<dyn Vfs>,
+    pub(super) directory: &'a Path,
+    pub(super) options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
     pages: Arc<PageCache>,
     files: Arc<TableFiles>,
-    time: Arc<StoreTime>,
+    pub(super) time: Arc<StoreTime>,
     home: Arc<Home>,
-    /// Of the logs to come.
-    salt: u64,
-    events: Events,
+    pub(super) events: Events,
     next_file: u64,
-    version: Version,
+    pub(super) version: Version,
+    /// Names of files that neither the manifest nor its logs need.
+    leftovers: Vec<String>,
+    /// Why no table, log or manifest could be made.
+    pub(super) no_room: Option<Error>,
 }
 
 impl Opening<'_> {
-    fn take_number(&mut self) -> u64 {
+    pub(super) fn take_number(&mut self) -> u64 {
         self.next_file += 1;
         self.next_file - 1
+    }
+
+    /// Removes what an earlier process left, to make room. False, where there is nothing.
+    pub(super) fn remove_leftovers(&mut self) -> bool {
+        let names = std::mem::take(&mut self.leftovers);
+        // The manifest that makes them needless may not last yet.
+        if names.is_empty() || self.vfs.sync_dir(self.directory).is_err() {
+            return false;
+        }
+        let removed = names.iter().filter(|name| self.vfs.remove(&self.directory.join(name)).is_ok());
+        removed.count() > 0
     }
 
     fn recover(&mut self) -> Result<Found> {
@@ -160,7 +173,17 @@ impl Opening<'_> {
             // The directory may be new, too: nothing in it lasts longer than its name.
             sync_name(&*self.vfs, self.directory)
                 .map_err(|error| Error::io(self.directory, "sync the directory above", &error))?;
-            return Ok(Found { last_sequence: 0, needless: Vec::new() });
+            return Ok(Found {
+                manifest: None,
+                last_sequence: 0,
+                in_manifest: 0,
+                in_tables: 0,
+                kept: Vec::new(),
+                first_log: 0,
+                logs: Vec::new(),
+                salt: None,
+                needless: Vec::new(),
+            });
         };
         // No name is used again, not even one that a power cut left behind.
         let highest = files.iter().map(|file| file.number()).max();
@@ -194,71 +217,128 @@ impl Opening<'_> {
                 "it is missing, and the manifest says that writes may be in it",
             ));
         }
-        let last_sequence = self.replay((&logs, salt), last_sequence, closed)?;
         let kept: Vec<_> = self.version.tables().map(|(_, table)| table.facts.number).collect();
-        Ok(Found { last_sequence, needless: needless(&files, &kept) })
+        let is_used = |file: &&FileName| match file {
+            FileName::Log(number) => *number >= first_log,
+            FileName::Manifest(number) => *number == recovered.number,
+            _ => false,
+        };
+        let used: Vec<_> = files.iter().filter(is_used).map(FileName::to_string).collect();
+        let needless = needless(&files, &kept);
+        self.leftovers = needless.iter().filter(|name| !used.contains(name)).cloned().collect();
+        let replayed = Replay::of(self, (&logs, salt), last_sequence, closed)?;
+        Ok(Found {
+            manifest: Some(recovered.number),
+            last_sequence: replayed.last,
+            in_manifest: last_sequence,
+            in_tables: replayed.in_tables,
+            kept: replayed.kept,
+            first_log,
+            logs,
+            salt,
+            needless,
+        })
     }
 
-    fn open_table(&self, number: u64) -> Result<Arc<Table>> {
+    /// Begins a log and a manifest; where that cannot be, what was found counts on.
+    fn begin(&mut self, found: &mut Found) -> Result<Begun> {
+        while !self.options.is_read_only && self.no_room.is_none() {
+            match self.begin_files(found) {
+                // Nothing can be read in a new store anyway.
+                Err(error) if found.manifest.is_some() && is_no_room(&error) => {
+                    if !self.remove_leftovers() {
+                        self.no_room = Some(error);
+                    }
+                }
+                done => return done,
+            }
+        }
+        if !self.options.is_read_only {
+            self.sync_old(found)?;
+        }
+        let last = found.logs.last().copied().unwrap_or(found.first_log);
+        Ok(Begun {
+            manifest: Manifest::absent(self.directory, found.manifest.unwrap_or(0)),
+            log: LogWriter::absent(),
+            log_path: log_path(self.directory, last),
+            logs: found.logs.clone(),
+            first_log: found.first_log,
+            salt: found.salt,
+            refusal: self.no_room.clone().or(Some(Error::ReadOnly)),
+        })
+    }
+
+    /// Makes what was found last in the logs it came from: an earlier process may not have synced them.
+    fn sync_old(&self, found: &Found) -> Result<()> {
+        let (vfs, directory) = (&*self.vfs, self.directory);
+        for number in &found.logs {
+            let path = log_path(directory, *number);
+            vfs.reuse(&path)
+                .and_then(|mut log| log.sync())
+                .map_err(|error| Error::io(&path, "sync", &error))?;
+        }
+        vfs.sync_dir(directory).map_err(|error| Error::io(directory, "sync", &error))
+    }
+
+    fn begin_files(&mut self, found: &mut Found) -> Result<Begun> {
+        let salt = Some(draw_salt(&*self.vfs, self.directory)?);
+        // Readers see at least this time, and the first edit holds it.
+        self.time.now_ms();
+        let first_log = self.take_number();
+        let everything = Edit {
+            added: self
+                .version
+                .tables()
+                .map(|(level, table)| (level, TableFacts::clone(&table.facts)))
+                .collect(),
+            removed: Vec::new(),
+            first_log: Some(first_log),
+            next_file: Some(self.next_file + 1),
+            last_sequence: Some(found.last_sequence),
+            closed: None,
+            ranges: listed(&self.version.ranges),
+            salt,
+            time_ms: self.time.to_keep(&self.version),
+        };
+        let manifest_file = self.take_number();
+        // Before the manifest that names it: a log that a manifest names is there.
+        let path = log_path(self.directory, first_log);
+        let log = self.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
+        // Where this fails late, `CURRENT` may name the manifest: the log stays until another one counts.
+        found.logs.push(first_log);
+        let mut log = LogWriter::filled_ahead(log, tag(salt, first_log));
+        log.mark(found.last_sequence + 1);
+        let manifest = Manifest::create(&*self.vfs, self.directory, manifest_file, &everything)?;
+        for name in std::mem::take(&mut found.needless) {
+            // One that stays is removed next time.
+            let _ = self.vfs.remove(&self.directory.join(name));
+        }
+        (found.in_manifest, found.in_tables) = (found.last_sequence, found.last_sequence);
+        let logs = vec![first_log];
+        Ok(Begun { manifest, log, log_path: path, logs, first_log, salt, refusal: None })
+    }
+
+    pub(super) fn open_table(&self, number: u64) -> Result<Arc<Table>> {
         let path = table_path(self.directory, number);
         let (cache, files) = (self.cache.clone(), Arc::clone(&self.files));
         let table = Table::open_in(&self.vfs, &path, number, cache, files)?;
         Ok(Arc::new(table.asking(&self.pages).owned_by(&self.home)))
     }
 
-    /// Reads logs and makes tables of what they hold. The sequence number of the last write that came back.
-    /// A store that was closed has all writes up to `closed`.
-    fn replay(
-        &mut self,
-        (logs, salt): (&[u64], Option<u64>),
-        in_tables: Sequence,
-        closed: Sequence,
-    ) -> Result<Sequence> {
-        let mut replay =
-            Replay { last: in_tables, in_tables, memtable: None, is_over: false, dropped: 0, end: None };
-        for number in logs {
-            let path = log_path(self.directory, *number);
-            let file = self.vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
-            let ended = read(&*file, tag(salt, *number), |record| replay.take(self, &path, record));
-            match ended.map_err(|error| Error::io(&path, "read", &error))?? {
-                Ended::Damaged(at) => {
-                    return Err(Error::corrupt(&path, at, "a record that had been synced is damaged"));
-                }
-                Ended::Here(at) if !replay.is_over => replay.end = Some((path, at)),
-                Ended::Here(_) => {}
-            }
-        }
-        if let Some((path, at)) = replay.end.as_ref().filter(|_| replay.last < closed) {
-            return Err(Error::corrupt(
-                path,
-                *at,
-                "the log ends here, and the store was closed with more in it",
-            ));
-        }
-        replay.flush(self)?;
-        let (writes, dropped_writes) = (replay.last - in_tables, replay.dropped);
-        if writes + dropped_writes > 0 {
-            self.events.send(|| Event::LogRecovered { writes, dropped_writes });
-        }
-        Ok(replay.last)
-    }
-
-    fn start(
-        self,
-        owner: Owner,
-        manifest: Manifest,
-        (log, log_path, first_log): (LogWriter, PathBuf, u64),
-        last_sequence: Sequence,
-    ) -> Result<Tree> {
-        let (memtable, inserter) = new_memtable(self.options.memtable_bytes, self.version.common())?;
-        let view =
-            View { memtable: Arc::clone(&memtable), frozen: Vec::new(), version: Arc::new(self.version) };
+    fn start(self, owner: Owner, found: Found, begun: Begun) -> Result<Tree> {
+        let Begun { manifest, log, log_path, logs, first_log, salt, refusal } = begun;
+        let last_sequence = found.last_sequence;
+        // One that takes no writes needs no memory.
+        let memtable_bytes = if self.options.is_read_only { 0 } else { self.options.memtable_bytes };
+        let (memtable, inserter) = new_memtable(memtable_bytes, self.version.common())?;
+        let version = Arc::new(self.version);
+        let view = View { memtable: Arc::clone(&memtable), frozen: found.kept, version };
         self.pages.set_stored(table_bytes(&view.version));
         let view = Arc::new(view);
         let inner = Arc::new(Inner {
             vfs: self.vfs,
             directory: self.directory.to_owned(),
-            salt: self.salt,
+            salt,
             options: self.options,
             cache: self.cache,
             pages: self.pages,
@@ -274,20 +354,20 @@ impl Opening<'_> {
                 memtable,
                 inserter,
                 next: last_sequence + 1,
-                is_suspect: false,
+                is_suspect: refusal.is_some(),
             }),
             state: Mutex::new(State {
                 view,
                 manifest,
                 next_file: self.next_file,
-                logs: vec![first_log],
+                logs,
                 first_log,
-                last_sequence,
-                synced: last_sequence,
+                last_sequence: found.in_tables,
+                synced: found.in_manifest,
                 spare: None,
                 unsynced: Vec::new(),
                 is_closing: false,
-                needs_manifest: false,
+                needs_manifest: refusal.is_some(),
                 doubtful: Vec::new(),
                 underway: None,
             }),
@@ -308,7 +388,11 @@ impl Opening<'_> {
         });
         let delivery = inner.events.start().map_err(|error| no_thread(&inner.directory, &error))?;
         let mut tree = Tree { inner: Arc::clone(&inner), workers: Vec::new(), delivery };
-        if inner.options.has_workers {
+        inner.share_cache(&inner.view.load());
+        if let Some(refusal) = refusal {
+            inner.health.fail(Work::Writes, &refusal);
+        }
+        if inner.options.has_workers && !inner.options.is_read_only {
             tree.start("plumbkv-flush", Inner::flush_always)?;
             tree.start("plumbkv-merge", Inner::compact_always)?;
             if let SyncMode::Interval(interval) = inner.options.sync {
@@ -413,91 +497,4 @@ const TOO_HIGH: &str = "the manifest has a file's number that no store reaches";
 fn needless(files: &[FileName], tables: &[u64]) -> Vec<String> {
     let is_kept = |file: &FileName| matches!(file, FileName::Table(number) if tables.contains(number));
     files.iter().filter(|file| !is_kept(file)).map(FileName::to_string).collect()
-}
-
-/// What logs hold, on its way into tables.
-struct Replay {
-    last: Sequence,
-    in_tables: Sequence,
-    memtable: Option<(Arc<Memtable>, Inserter)>,
-    /// There was a gap: nothing behind it counts.
-    is_over: bool,
-    /// Writes behind it.
-    dropped: u64,
-    /// Where the last log ends that counts.
-    end: Option<(PathBuf, u64)>,
-}
-
-impl Replay {
-    fn take(&mut self, opening: &mut Opening, path: &Path, record: LogRecord) -> Result<()> {
-        let count = writes(record.payload).count() as u64;
-        let end = record.sequence + count;
-        if end <= self.in_tables + 1 {
-            return Ok(());
-        }
-        if record.after_sync && record.sequence > self.last + 1 {
-            let (path, at) = self.end.as_ref().map_or((path, 0), |(path, at)| (&**path, *at));
-            return Err(Error::corrupt(
-                path,
-                at,
-                "writes are missing that had been synced before later ones",
-            ));
-        }
-        if count == 0 {
-            return Ok(());
-        }
-        if record.sequence != self.last + 1 || self.is_over {
-            self.is_over = true;
-            self.dropped += count;
-            return Ok(());
-        }
-        let needed = memtable_bytes(record.payload.len(), count);
-        if self.memtable.as_ref().is_some_and(|(memtable, _)| !memtable.fits(0, needed)) {
-            self.flush(opening)?;
-        }
-        let (memtable, inserter) = match &mut self.memtable {
-            Some(memtable) => memtable,
-            None => self
-                .memtable
-                .insert(new_memtable(opening.options.memtable_bytes.max(needed), opening.version.common())?),
-        };
-        for (sequence, write) in (record.sequence..).zip(writes(record.payload)) {
-            let write = write.map_err(|reason| Error::corrupt(path, 0, reason))?;
-            let stamp = Stamp::new(sequence, write.kind);
-            if !memtable.insert(inserter, &Record { key: write.key, stamp, value: write.value }) {
-                return Err(Error::OutOfMemory);
-            }
-        }
-        self.last = end - 1;
-        Ok(())
-    }
-
-    fn flush(&mut self, opening: &mut Opening) -> Result<()> {
-        let Some((memtable, _)) = self.memtable.take() else { return Ok(()) };
-        let (vfs, directory, time) = (Arc::clone(&opening.vfs), opening.directory, Arc::clone(&opening.time));
-        let version = opening.version.clone();
-        let ranges = Arc::new(version.ranges.with(&memtable.ranges()).seen_at(self.last));
-        let output = Output {
-            ranges: &ranges,
-            vfs: &*vfs,
-            directory,
-            shape: opening.options.shape,
-            table_bytes: u64::MAX,
-            level: 0,
-            version: &version,
-            common: version.common(),
-            now_ms: time.now_ms(),
-            time: &time,
-            after: None,
-            until: None,
-        };
-        let runs = vec![Run::Memtable(MemtableCursor::new(memtable))];
-        let added = write_tables(&output, runs, || opening.take_number(), |_| Ok(()))?;
-        let added = added.into_iter().map(|table| (0, table)).collect();
-        let edit = Edit { added, ranges: Some(Arc::clone(&ranges)), ..Edit::default() };
-        opening.version = version
-            .edited(&edit, |facts| opening.open_table(facts.number))?
-            .map_err(|reason| Error::corrupt(directory, 0, reason))?;
-        Ok(())
-    }
 }

@@ -46,6 +46,10 @@ pub(crate) struct TreeOptions {
     pub(crate) open_tables: usize,
     /// A manifest that has grown to this is begun anew.
     pub(crate) manifest_bytes: u64,
+    /// What logs hold is kept in so many bytes of memtables at most, where no tables can be made of it.
+    pub(crate) replay_bytes: u64,
+    /// Nothing is written, not even when it is opened.
+    pub(crate) is_read_only: bool,
     /// Without, nothing is flushed or merged but on call: for tests that need to know what happens when.
     pub(crate) has_workers: bool,
 }
@@ -74,6 +78,8 @@ impl Default for TreeOptions {
             debt_stop: 1 << 30,
             open_tables: 1024,
             manifest_bytes: 4 << 20,
+            replay_bytes: u64::MAX,
+            is_read_only: false,
             has_workers: true,
         }
     }

@@ -42,6 +42,8 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         debt_stop: 40_000,
         open_tables: 3,
         manifest_bytes: 1_000,
+        replay_bytes: 1 << 20,
+        is_read_only: false,
         has_workers: false,
     }
 }

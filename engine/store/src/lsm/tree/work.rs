@@ -311,7 +311,7 @@ impl Inner {
             last_sequence: Some(last_sequence),
             closed: edit.closed,
             ranges: listed(&version.ranges),
-            salt: Some(self.salt),
+            salt: self.salt,
             time_ms: self.kept_time(state, version),
         };
         let old = std::mem::replace(
@@ -338,19 +338,25 @@ impl Inner {
 
     /// Lets readers see a view.
     pub(super) fn show(&self, state: &mut State, view: View) {
+        self.pages.set_stored(table_bytes(&view.version));
+        self.share_cache(&view);
+        self.feel(&view);
+        let view = Arc::new(view);
+        state.view = Arc::clone(&view);
+        self.view.store(view);
+    }
+
+    /// Leaves the cache what indexes, filters and more memtables than usual do not take.
+    pub(super) fn share_cache(&self, view: &View) {
         if let Some(cache) = self.cache.as_ref().filter(|_| self.options.is_cache_shared) {
-            // Memtables may be longer than they were planned, for long batches.
+            // Memtables may be longer than they were planned, for long batches, and more of them where there
+            // was no room when the store was opened.
             let planned = (1 + self.options.frozen_memtables) * self.options.memtable_bytes;
             let capacity: usize = view.memtables().map(|memtable| memtable.capacity()).sum();
             let others = capacity.saturating_sub(planned) as u64 + self.pinned.bytes();
             let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version) + others);
             cache.set_capacity(rest.max(self.options.cache_bytes / 16));
         }
-        self.pages.set_stored(table_bytes(&view.version));
-        self.feel(&view);
-        let view = Arc::new(view);
-        state.view = Arc::clone(&view);
-        self.view.store(view);
     }
 
     pub(super) fn sync_directory(&self) -> Result<()> {

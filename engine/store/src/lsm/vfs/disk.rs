@@ -29,8 +29,10 @@ struct Read(File);
 /// that file is removed.
 struct Lock {
     directory: File,
-    file: File,
+    /// None where only the directory is locked: a reader makes no file.
+    file: Option<File>,
     process: u32,
+    is_shared: bool,
 }
 
 /// Times that a lock is tried whose file was removed or replaced before it was locked.
@@ -93,12 +95,11 @@ impl Vfs for Disk {
     }
 
     fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {
-        for _ in 0..LOCK_ATTEMPTS {
-            if let Some(lock) = Lock::take(directory)? {
-                return Ok(Box::new(lock));
-            }
-        }
-        Err(io::ErrorKind::WouldBlock.into())
+        lock(|| Lock::take(directory))
+    }
+
+    fn lock_shared(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {
+        lock(|| Lock::share(directory))
     }
 
     fn random(&self) -> io::Result<u64> {
@@ -218,23 +219,50 @@ impl ReadFile for Read {
     }
 }
 
+fn lock(mut take: impl FnMut() -> io::Result<Option<Lock>>) -> io::Result<Box<dyn Locked>> {
+    for _ in 0..LOCK_ATTEMPTS {
+        if let Some(lock) = take()? {
+            return Ok(Box::new(lock));
+        }
+    }
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
 impl Lock {
     /// `None` where the directory or its file has been replaced meanwhile.
     fn take(path: &Path) -> io::Result<Option<Self>> {
         let directory = File::open(path)?;
-        match directory.try_lock() {
-            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
-            // Network file systems may lock files that are open for writing alone, and no directory is.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
-        }
+        try_directory(directory.try_lock())?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
         let file = File::from(openat(&directory, "LOCK", flags, Mode::from_raw_mode(0o666))?);
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
-            Err(TryLockError::Error(error)) => return Err(error),
+        try_file(file.try_lock())?;
+        Self::checked(path, directory, Some(file), false)
+    }
+
+    /// The same beside others that read. Earlier versions lock `LOCK` alone, so it is locked where it is.
+    fn share(path: &Path) -> io::Result<Option<Self>> {
+        let directory = File::open(path)?;
+        try_directory(directory.try_lock_shared())?;
+        let file = match openat(&directory, "LOCK", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(file) => Some(File::from(file)),
+            Err(Errno::NOENT) => None,
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(file) = &file {
+            try_file(file.try_lock_shared())?;
         }
-        for (path, locked) in [(path, &directory), (&path.join("LOCK"), &file)] {
+        Self::checked(path, directory, file, true)
+    }
+
+    fn checked(
+        path: &Path,
+        directory: File,
+        file: Option<File>,
+        is_shared: bool,
+    ) -> io::Result<Option<Self>> {
+        let inside = path.join("LOCK");
+        let locked = [Some((path, &directory)), file.as_ref().map(|file| (&*inside, file))];
+        for (path, locked) in locked.into_iter().flatten() {
             match fs::metadata(path) {
                 Ok(found) if is_same(&found, &locked.metadata()?) => {}
                 Ok(_) => return Ok(None),
@@ -242,7 +270,23 @@ impl Lock {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Some(Self { directory, file, process: std::process::id() }))
+        Ok(Some(Self { directory, file, process: std::process::id(), is_shared }))
+    }
+}
+
+/// Network file systems may lock files that are open for writing alone, and no directory is.
+fn try_directory(done: Result<(), TryLockError>) -> io::Result<()> {
+    match done {
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+fn try_file(done: Result<(), TryLockError>) -> io::Result<()> {
+    match done {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -252,6 +296,9 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 
 impl Locked for Lock {
     fn remove(&self, name: &str) -> io::Result<()> {
+        if self.is_shared {
+            return Err(io::ErrorKind::ReadOnlyFilesystem.into());
+        }
         Ok(unlinkat(&self.directory, name, AtFlags::empty())?)
     }
 
@@ -265,7 +312,7 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // A child that was forked has the same files open: it neither keeps the lock nor ends it.
         if self.process == std::process::id() {
-            let _ = self.file.unlock();
+            let _ = self.file.as_ref().map(File::unlock);
             let _ = self.directory.unlock();
         }
     }

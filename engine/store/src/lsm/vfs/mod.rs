@@ -7,6 +7,7 @@
 mod disk;
 mod home;
 mod mapped;
+mod read_only;
 #[cfg(test)]
 mod sim;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub(crate) use disk::Disk;
 pub(crate) use home::{Home, Owner};
+pub(crate) use read_only::ReadOnly;
 #[cfg(test)]
 pub(crate) use sim::{Fault, SimDisk, Survival};
 #[cfg(test)]
@@ -72,6 +74,10 @@ pub(crate) trait Vfs: Send + Sync + 'static {
     /// Locks a directory for this process alone until the guard is dropped, and makes its file `LOCK`
     /// where that is missing; [`io::ErrorKind::WouldBlock`] where another process has it.
     fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>>;
+
+    /// Locks a directory against processes that write there, and beside others that read; makes no file.
+    /// [`io::ErrorKind::WouldBlock`] where another process writes.
+    fn lock_shared(&self, directory: &Path) -> io::Result<Box<dyn Locked>>;
 
     /// 64 random bits that no client can predict.
     fn random(&self) -> io::Result<u64>;

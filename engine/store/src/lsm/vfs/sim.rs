@@ -59,6 +59,8 @@ struct State {
     /// Every change of names there was, in words.
     history: Vec<String>,
     locked: BTreeSet<PathBuf>,
+    /// How many readers have a directory.
+    read_locked: BTreeMap<PathBuf, usize>,
     operations: u64,
     /// Random numbers that were drawn.
     drawn: u64,
@@ -215,6 +217,7 @@ impl SimDisk {
         lasting_names.retain(|path, _| path.parent().is_some_and(|parent| directories.contains(parent)));
         state.names = state.lasting_names.clone();
         state.locked.clear();
+        state.read_locked.clear();
         state.fault = None;
         if let Some(faults) = &mut state.faults {
             *faults = Faults::new(FaultPlan::default(), faults.counts);
@@ -457,12 +460,26 @@ impl Vfs for SimDisk {
         if !state.names.contains_key(&file) {
             state.make(&file)?;
         }
-        if !state.locked.insert(directory.to_owned()) {
+        if state.read_locked.contains_key(directory) || !state.locked.insert(directory.to_owned()) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let life = state.life;
         drop(state);
-        course.end(Box::new(Lock { disk: self.clone(), directory: directory.to_owned(), life }))
+        let directory = directory.to_owned();
+        course.end(Box::new(Lock { disk: self.clone(), directory, life, is_shared: false }))
+    }
+
+    fn lock_shared(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {
+        let mut state = self.enter();
+        let course = state.begin(Kind::Read)?;
+        if state.locked.contains(directory) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        *state.read_locked.entry(directory.to_owned()).or_default() += 1;
+        let life = state.life;
+        drop(state);
+        let directory = directory.to_owned();
+        course.end(Box::new(Lock { disk: self.clone(), directory, life, is_shared: true }))
     }
 }
 
@@ -540,10 +557,12 @@ struct Lock {
     disk: SimDisk,
     directory: PathBuf,
     life: u64,
+    is_shared: bool,
 }
 
 impl Locked for Lock {
     fn remove(&self, name: &str) -> io::Result<()> {
+        assert!(!self.is_shared, "a reader removes {name}");
         if self.disk.0.lock().life != self.life {
             return Err(io::Error::other("a lock of before the power cut"));
         }
@@ -561,8 +580,18 @@ impl Locked for Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         let mut state = self.disk.0.lock();
-        if state.life == self.life {
+        if state.life != self.life {
+            return;
+        }
+        if !self.is_shared {
             state.locked.remove(&self.directory);
+            return;
+        }
+        if let Some(readers) = state.read_locked.get_mut(&self.directory) {
+            *readers -= 1;
+            if *readers == 0 {
+                state.read_locked.remove(&self.directory);
+            }
         }
     }
 }

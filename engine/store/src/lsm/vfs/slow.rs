@@ -123,6 +123,10 @@ impl Vfs for Slow {
         Ok(Box::new(Lock { lock: Disk.lock(directory)?, times: Arc::clone(&self.0) }))
     }
 
+    fn lock_shared(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {
+        Ok(Box::new(Lock { lock: Disk.lock_shared(directory)?, times: Arc::clone(&self.0) }))
+    }
+
     fn random(&self) -> io::Result<u64> {
         Disk.random()
     }

@@ -82,6 +82,10 @@ impl<F: Fn() -> bool + Send + Sync + 'static> Vfs for Spared<F> {
         self.with(|vfs| vfs.lock(path))
     }
 
+    fn lock_shared(&self, path: &Path) -> io::Result<Box<dyn Locked>> {
+        self.with(|vfs| vfs.lock_shared(path))
+    }
+
     fn random(&self) -> io::Result<u64> {
         self.vfs.random()
     }

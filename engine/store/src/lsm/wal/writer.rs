@@ -54,6 +54,27 @@ impl PendingSync {
     }
 }
 
+/// A file that could not be made, or may not be.
+struct NoFile;
+
+impl WriteFile for NoFile {
+    fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<usize> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn map(&mut self, _: u64, _: usize) -> bool {
+        false
+    }
+
+    fn syncer(&self) -> io::Result<Arc<dyn SyncFile>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
 impl LogWriter {
     /// A log with this tag, from the beginning of a file that is new or used again.
     pub(crate) fn new(file: Box<dyn WriteFile>, tag: u64) -> Self {
@@ -67,6 +88,11 @@ impl LogWriter {
             buffer: Vec::new(),
             broken: false,
         }
+    }
+
+    /// No log: there is no file yet, and every call is refused.
+    pub(crate) fn absent() -> Self {
+        Self { broken: true, ..Self::new(Box::new(NoFile), 0) }
     }
 
     /// The same for a log of many records, which is filled ahead.
