@@ -11,8 +11,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// an entry that has expired stays expired. While the clock is behind, the store's time pauses (up to a
 /// second behind) or moves on at 7/8 of the speed of [`elapsed_ms`](Self::elapsed_ms) until the clock has
 /// caught up. A clock that jumps ahead by mistake expires every entry whose end it passes, for good.
-/// Compute the end of a new entry from `Database::now_ms`, not from the clock: then it lives about as long
-/// as asked for in any case.
+/// Compute the end of a new entry from `Database::now_ms`, not from the clock: then it lives about
+/// that long in any case.
 ///
 /// In memory mode there is no such memory: where the clock is set back, entries live longer by as much.
 pub trait Clock: Send + Sync {

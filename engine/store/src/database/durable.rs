@@ -183,8 +183,8 @@ impl Database {
     /// # Errors
     /// [`Io`](Error::Io), [`Corrupt`](Error::Corrupt), and [`OutOfMemory`](Error::OutOfMemory) when
     /// the system has no memory for another memtable; after a failure that stays its error, which
-    /// can also be [`Panicked`](Error::Panicked); [`Unsupported`](Error::Unsupported) in memory
-    /// mode.
+    /// can also be [`Panicked`](Error::Panicked); [`ReadOnly`](Error::ReadOnly);
+    /// [`Unsupported`](Error::Unsupported) in memory mode.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();

@@ -29,6 +29,8 @@ use crate::stats::Stats;
 /// - [`Corrupt`](crate::Error::Corrupt): a file that the call reads is damaged, or one that an earlier flush
 ///   or merge had to read;
 /// - [`Panicked`](crate::Error::Panicked): a thread of the store panicked before;
+/// - [`ReadOnly`](crate::Error::ReadOnly): the database was opened with
+///   [`Options::read_only`](crate::Options::read_only);
 /// - [`OutOfMemory`](crate::Error::OutOfMemory): the system has no memory for another memtable.
 ///
 /// On a thread with a [`NonBlocking`](crate::NonBlocking), every call of a durable database can also return
@@ -45,8 +47,9 @@ impl Database {
     /// # Errors
     /// [`InvalidOption`](crate::Error::InvalidOption) when an option has a value that cannot be
     /// used: a cap of 0, samples outside of 1..=64, a number of shards that is not a power of two
-    /// up to 4096; of a durable store a budget below 1 MiB, an interval of 0, no open file, merges
-    /// of 0 bytes a second, or Zstandard without its feature.
+    /// up to 4096; of a durable store a budget below 1 MiB, a budget or a cache above the memory of the machine,
+    /// an interval of 0, no open file, no thread that merges, merges of 0 bytes a second, Zstandard without its
+    /// feature, or a budget into which the logs do not fit where they have to stay in memory.
     /// [`OutOfMemory`](crate::Error::OutOfMemory) when the system has no memory for it. Of a
     /// durable store also [`InUse`](crate::Error::InUse); [`NotAStore`](crate::Error::NotAStore)
     /// when the directory has files with a store's names and is none;

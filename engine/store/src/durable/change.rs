@@ -106,7 +106,7 @@ impl Durable {
         }
         self.may_write()?;
         let _locks = self.locks.several_shared(pairs.iter().map(|(key, _)| *key))?;
-        self.write_many(|batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
+        self.write_batch(|batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
     }
 
     pub(crate) fn take(&self, key: &[u8]) -> Result<Option<Value>> {

@@ -106,7 +106,7 @@ impl Combining {
         while ticket.lock().is_none() {
             if !list.led.contains(keys) {
                 list.led.push(keys.clone());
-                // Its own first: if it panics, nobody else carries that out.
+                // Its own first: if it panics, no other thread carries it out.
                 let taken = list.waiting.extract_if(.., |waiting| waiting.number == number).collect();
                 return Some(Lead { all: self, keys: keys.clone(), taken, stage: Stage::Begun });
             }

@@ -42,7 +42,7 @@ impl Entries for Direct<'_> {
 
     fn write(&mut self, writes: &[Write]) -> Result<()> {
         self.0.check_entries(writes)?;
-        self.0.write_many(|batch| writes.iter().for_each(|(key, value)| batch.put_timed(key, *value)))
+        self.0.write_batch(|batch| writes.iter().for_each(|(key, value)| batch.put_timed(key, *value)))
     }
 }
 

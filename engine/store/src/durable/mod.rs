@@ -130,24 +130,11 @@ impl Durable {
         self.tree.now_ms()
     }
 
-    /// Hands an empty batch to `fill` and carries it out: for calls that make one or two writes.
+    /// Hands an empty batch to `fill` and carries it out.
     fn write_batch(&self, fill: impl FnOnce(&mut TreeBatch)) -> Result<()> {
-        self.write_filled(fill, |_| Ok(()))
-    }
-
-    /// The same for as many writes as a client wants.
-    fn write_many(&self, fill: impl FnOnce(&mut TreeBatch)) -> Result<()> {
-        self.write_filled(fill, |batch| self.check_batch(batch))
-    }
-
-    fn write_filled(
-        &self,
-        fill: impl FnOnce(&mut TreeBatch),
-        check: impl FnOnce(&TreeBatch) -> Result<()>,
-    ) -> Result<()> {
         let mut batch = BATCH.take();
         fill(&mut batch);
-        let done = check(&batch).and_then(|()| self.tree.write(&batch));
+        let done = self.check_batch(&batch).and_then(|()| self.tree.write(&batch));
         if batch.bytes() <= KEPT {
             batch.clear();
             BATCH.set(batch);
@@ -165,8 +152,7 @@ impl Durable {
         Ok(())
     }
 
-    /// Whether a batch that a client made may be so large. Batches that calls make of one or two entries
-    /// are not checked.
+    /// Whether a batch may be so large. Two of the longest entries fit.
     fn check_batch(&self, batch: &TreeBatch) -> Result<()> {
         let (len, max) = (batch.memory_bytes(), self.limits.batch);
         if len > max {

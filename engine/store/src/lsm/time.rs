@@ -7,9 +7,9 @@
 //!
 //! When the clock is set back, store time pauses while the difference is small. Otherwise a mistake of the
 //! clock by years would stop all expiry for years: then it moves on at 7/8 of the speed of
-//! [`Clock::elapsed_ms`], so that a new lifetime takes about as long as asked for, and the clock catches up.
+//! [`Clock::elapsed_ms`], so that a new lifetime takes about its length, and the clock catches up.
 
-use super::manifest::Version;
+use super::manifest::TableFacts;
 use super::sync::Mutex;
 use crate::clock::Clock;
 use std::sync::Arc;
@@ -93,14 +93,17 @@ impl StoreTime {
         }
     }
 
-    /// The time that an edit of the manifest has to hold, which leads to this version. `None`, where the
-    /// store has never had values that expire: an earlier version could not read the field.
-    pub(crate) fn to_keep(&self, version: &Version) -> Option<u64> {
-        if !self.matters.load(Ordering::Relaxed) {
-            version.tables().find(|(_, table)| table.facts.first_end_ms.is_some())?;
+    /// The same of tables that were opened or ingested.
+    pub(crate) fn note_tables<'a>(&self, mut tables: impl Iterator<Item = &'a TableFacts>) {
+        if tables.any(|table| table.first_end_ms.is_some()) {
             self.note_expiry();
         }
-        Some(self.latest_ms.load(Ordering::Relaxed))
+    }
+
+    /// The time that an edit of the manifest has to hold. `None`, where the store has never had values that
+    /// expire: an earlier version could not read the field.
+    pub(crate) fn to_keep(&self) -> Option<u64> {
+        self.matters.load(Ordering::Relaxed).then(|| self.latest_ms.load(Ordering::Relaxed))
     }
 }
 

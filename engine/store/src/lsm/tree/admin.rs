@@ -159,7 +159,7 @@ impl Tree {
             closed: None,
             ranges: listed(&view.version.ranges),
             salt: Some(draw_salt(vfs, directory)?),
-            time_ms: inner.time.to_keep(&view.version),
+            time_ms: inner.time.to_keep(),
         };
         let log = log_path(directory, highest + 2);
         vfs.create(&log).map_err(|error| Error::io(&log, "create", &error))?;

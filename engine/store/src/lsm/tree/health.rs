@@ -38,6 +38,7 @@ pub(super) fn is_no_room(error: &Error) -> bool {
 }
 
 impl Health {
+    /// Of a store whose failures the program hears of. One that is read-only has none.
     pub(super) fn new(events: Events) -> Self {
         Self { events, ..Self::default() }
     }
@@ -65,7 +66,7 @@ impl Health {
             if is_first {
                 self.events.send(|| Event::NoRoom { error: error.clone() });
             }
-        } else if self.failed.set(error.clone()).is_ok() && *error != Error::ReadOnly {
+        } else if self.failed.set(error.clone()).is_ok() {
             self.events.send(|| Event::Failed { error: error.clone() });
         }
         self.is_ill.store(true, Ordering::Release);

@@ -149,6 +149,7 @@ impl Inner {
             let level = place(&version, state.underway.as_ref(), table);
             (level, TableFacts { last_sequence: sequence, is_ingested: true, cleaned, ..table.clone() })
         });
+        self.time.note_tables(tables.iter());
         let edit = Edit {
             added: added.collect(),
             next_file: Some(state.next_file),

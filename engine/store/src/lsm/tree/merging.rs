@@ -145,6 +145,7 @@ impl Merging<'_> {
         });
         let edit = Edit { added, removed: removed.collect(), ..Edit::default() };
         self.inner.install(&mut self.inner.state.lock(), edit, |_| {})?;
+        self.inner.pinned.add_tables(replaced.clone().map(|table| &table.table));
         replaced.for_each(|table| table.table.remove_when_dropped());
         Ok(())
     }

@@ -195,6 +195,7 @@ impl Opening<'_> {
         if let Some(kept_ms) = time_ms {
             self.time.resume(kept_ms);
         }
+        self.time.note_tables(facts.values());
         for ((level, number), facts) in facts {
             let table = self.open_table(number)?;
             self.version.levels[level].push(TableHandle { facts: Arc::new(facts), table });
@@ -298,7 +299,7 @@ impl Opening<'_> {
             closed: None,
             ranges: listed(&self.version.ranges),
             salt,
-            time_ms: self.time.to_keep(&self.version),
+            time_ms: self.time.to_keep(),
         };
         let manifest_file = self.take_number();
         // Before the manifest that names it: a log that a manifest names is there.
@@ -382,7 +383,11 @@ impl Opening<'_> {
             counters: Counters::default(),
             pinned: super::pinned::Pinned::default(),
             pace: Pace::default(),
-            health: Health::new(self.events.clone()),
+            health: if self.options.is_read_only {
+                Health::default()
+            } else {
+                Health::new(self.events.clone())
+            },
             events: self.events,
             owner,
         });

@@ -27,20 +27,21 @@ impl Pinned {
     pub(super) fn add_memtable(&self, memtable: &Arc<Memtable>) {
         let bytes = memtable.bytes() as u64;
         let part: Weak<Memtable> = Arc::downgrade(memtable);
-        self.add(part, bytes);
+        self.add([(part as _, bytes)]);
     }
 
-    /// A table that was merged.
-    pub(super) fn add_table(&self, table: &Arc<Table>) {
-        let bytes = table.resident_bytes() as u64;
-        let part: Weak<Table> = Arc::downgrade(table);
-        self.add(part, bytes);
+    /// Tables that were merged.
+    pub(super) fn add_tables<'a>(&self, tables: impl Iterator<Item = &'a Arc<Table>>) {
+        self.add(tables.map(|table| {
+            let part: Weak<Table> = Arc::downgrade(table);
+            (part as _, table.resident_bytes() as u64)
+        }));
     }
 
-    fn add(&self, part: Weak<dyn Any + Send + Sync>, bytes: u64) {
+    fn add(&self, added: impl IntoIterator<Item = Part>) {
         let mut parts = self.parts.lock();
         parts.retain(|(part, _)| part.strong_count() > 0);
-        parts.push((part, bytes));
+        parts.extend(added);
         self.is_any.store(true, Ordering::Relaxed);
     }
 

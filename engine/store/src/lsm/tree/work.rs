@@ -262,14 +262,6 @@ impl Inner {
         self.record(state, &version, edit).inspect_err(|_| {
             state.doubtful.extend(edit.added.iter().map(|(_, table)| table.number));
         })?;
-        let is_moved = |number| edit.added.iter().any(|(_, table)| table.number == number);
-        for (level, number) in edit.removed.iter().filter(|(_, number)| !is_moved(*number)) {
-            let removed =
-                state.view.version.levels[*level].iter().find(|table| table.facts.number == *number);
-            if let Some(removed) = removed {
-                self.pinned.add_table(&removed.table);
-            }
-        }
         let mut view = View::clone(&state.view);
         view.version = Arc::new(version);
         change(&mut view);
@@ -289,13 +281,8 @@ impl Inner {
         // Deletions of ranges end when they are carried out in all tables.
         let is_same = version.ranges == state.view.version.ranges;
         let ranges = (!is_same).then(|| Arc::clone(&version.ranges));
-        let time_ms = self.kept_time(state, version);
+        let time_ms = self.time.to_keep();
         state.manifest.append(&Edit { ranges, time_ms, ..edit.clone() })
-    }
-
-    /// The time that an edit has to hold. A store whose last value that expires goes with the edit needs it, too.
-    fn kept_time(&self, state: &State, version: &Version) -> Option<u64> {
-        self.time.to_keep(&state.view.version).or_else(|| self.time.to_keep(version))
     }
 
     /// Begins another manifest, which says what the old one says after an edit.
@@ -312,7 +299,7 @@ impl Inner {
             closed: edit.closed,
             ranges: listed(&version.ranges),
             salt: self.salt,
-            time_ms: self.kept_time(state, version),
+            time_ms: self.time.to_keep(),
         };
         let old = std::mem::replace(
             &mut state.manifest,
