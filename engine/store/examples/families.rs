@@ -4,10 +4,11 @@
 //! cargo run --release -p plumbkv --example families -- [KEYS_PER_FAMILY [GETS [LONG_KEYS [BUDGET_MIB]]]]
 //! ```
 //!
-//! Each case loads as many keys as the others, once in one family and once in five, in random order,
-//! and reads keys that are there and keys that are not, after the flushes and compactions that were
-//! due, and again after a full compaction. The CPU time of the reading thread counts, so that other
-//! load on the machine matters little. Last come keys that share 60 KiB: what their index takes.
+//! Two stores with as many keys, one of one family and one of five, loaded in random order. They are
+//! read alternately in short rounds, keys that are there and keys that are not: from the memtable, after
+//! the flushes and compactions that were due, and after a full compaction. The CPU time of the reading
+//! thread counts, and the median of the rounds' ratios, so that other load on the machine matters
+//! little. Last come keys that share 60 KiB: what their index takes.
 
 use std::error::Error;
 use std::path::Path;
@@ -48,13 +49,6 @@ impl Case<'_> {
     }
 }
 
-/// CPU nanoseconds of a get, in one state of the store.
-#[derive(Clone, Copy, Default)]
-struct Cost {
-    hit: f64,
-    absent: f64,
-}
-
 /// A bijection that scatters numbers.
 fn mix(number: u64) -> u64 {
     let mixed = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -88,54 +82,89 @@ fn gcd(one: u64, other: u64) -> u64 {
     if other == 0 { one } else { gcd(other, one % other) }
 }
 
-fn cost(db: &Database, case: Case, gets: u64) -> plumbkv::Result<Cost> {
-    let mut cost = Cost::default();
-    for is_absent in [false, true] {
-        let mut random = fastrand::Rng::with_seed(7);
-        // The first round fills the block cache.
-        let mut used = 0;
-        for round in 0..2 {
-            let keys: Vec<_> = (0..gets).map(|_| case.key(random.u64(..case.keys), is_absent)).collect();
-            let before = thread_ns();
-            let mut found = 0;
-            for key in &keys {
-                found += u64::from(db.get(key.as_bytes())?.is_some());
-            }
-            used = thread_ns() - before;
-            assert_eq!(found, if is_absent { 0 } else { gets }, "round {round}: wrong answers");
+/// A store with what one case loads.
+struct Store<'a> {
+    db: Database,
+    case: Case<'a>,
+}
+
+impl Store<'_> {
+    /// CPU nanoseconds of a get, for as many random keys.
+    fn round(&self, random: &mut fastrand::Rng, is_absent: bool, gets: u64) -> plumbkv::Result<f64> {
+        let keys: Vec<_> =
+            (0..gets).map(|_| self.case.key(random.u64(..self.case.keys), is_absent)).collect();
+        let before = thread_ns();
+        let mut found = 0;
+        for key in &keys {
+            found += u64::from(self.db.get(key.as_bytes())?.is_some());
         }
-        let per_get = used as f64 / gets as f64;
-        *(if is_absent { &mut cost.absent } else { &mut cost.hit }) = per_get;
+        let used = thread_ns() - before;
+        assert_eq!(found, if is_absent { 0 } else { gets }, "wrong answers");
+        Ok(used as f64 / gets as f64)
     }
-    Ok(cost)
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// Rounds in which the stores are read alternately, and one before them that fills the caches.
+const ROUNDS: u64 = 21;
+
+/// Prints medians of the rounds, and those of the ratio of five families to one.
+fn compare(state: &str, stores: &[Store; 2], gets: u64) -> plumbkv::Result<()> {
+    for (is_absent, name) in [(false, "hit"), (true, "absent")] {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut costs = [Vec::new(), Vec::new()];
+        for round in 0..=ROUNDS {
+            for at in [round as usize % 2, 1 - round as usize % 2] {
+                costs[at].push(stores[at].round(&mut random, is_absent, gets.div_ceil(ROUNDS))?);
+            }
+        }
+        let [one, five] = costs.map(|costs| costs[1..].to_vec());
+        let ratio = median(one.iter().zip(&five).map(|(one, five)| five / one).collect());
+        let (one, five) = (median(one), median(five));
+        println!("  {state:9}  {name:6}  one {one:>7.0} ns   five {five:>7.0} ns   ratio {ratio:.2}");
+    }
+    Ok(())
 }
 
 /// In the memtable, which is the second of the store: the first knew nothing of its keys; settled; and compacted.
-fn run(directory: &Path, case: Case, gets: u64, budget: u64) -> plumbkv::Result<[Cost; 3]> {
-    let db = Database::open(Options::durable(directory).memory_budget(budget))?;
+fn run(directory: &Path, shape: Shape, keys: u64, gets: u64, budget: u64) -> plumbkv::Result<()> {
+    let open = |families: &'static [&'static str]| {
+        let options = Options::durable(directory.join(families.len().to_string())).memory_budget(budget);
+        Ok(Store { db: Database::open(options)?, case: Case { families, shape, keys } })
+    };
+    let stores = [open(&FAMILIES[4..])?, open(&FAMILIES)?];
     // A memtable has a tenth of the budget.
-    let small = Case { keys: case.keys.min(budget / 10 / 250), ..case };
-    load(&db, small)?;
-    db.flush()?;
-    load(&db, small)?;
-    let memtable = cost(&db, small, gets)?;
-    load(&db, case)?;
-    db.settle()?;
-    let settled = cost(&db, case, gets)?;
-    let tables: usize = db.storage_stats()?.levels.iter().map(|level| level.tables).sum();
-    db.compact()?;
-    let compacted = cost(&db, case, gets)?;
-    let stats = db.storage_stats()?;
-    let families = case.families.len();
-    for (state, cost) in [("memtable", memtable), ("settled", settled), ("compacted", compacted)] {
-        println!(
-            "  {families} families, {state:9}  hit {:>9.0} ns   absent {:>9.0} ns",
-            cost.hit, cost.absent
-        );
+    let small = |store: &Store<'static>| Case { keys: keys.min(budget / 10 / 250), ..store.case };
+    for store in &stores {
+        load(&store.db, small(store))?;
+        store.db.flush()?;
+        load(&store.db, small(store))?;
     }
-    println!("  {families} families: {tables} tables settled; indexes and filters {} B", stats.index_bytes);
-    db.close()?;
-    Ok([memtable, settled, compacted])
+    let [one, five] = stores;
+    let in_memtable = [Store { case: small(&one), ..one }, Store { case: small(&five), ..five }];
+    compare("memtable", &in_memtable, gets)?;
+    let stores = in_memtable.map(|store| Store { case: Case { keys, ..store.case }, ..store });
+    for store in &stores {
+        load(&store.db, store.case)?;
+        store.db.settle()?;
+    }
+    let tables = |store: &Store| -> plumbkv::Result<Vec<usize>> {
+        Ok(store.db.storage_stats()?.levels.iter().map(|level| level.tables).collect())
+    };
+    println!("  tables of the levels: one {:?}, five {:?}", tables(&stores[0])?, tables(&stores[1])?);
+    compare("settled", &stores, gets)?;
+    for store in &stores {
+        store.db.compact()?;
+    }
+    compare("compacted", &stores, gets)?;
+    let [one, five] = &stores;
+    let (one, five) = (one.db.storage_stats()?.index_bytes, five.db.storage_stats()?.index_bytes);
+    println!("  indexes and filters: one {one} B, five {five} B");
+    stores.into_iter().try_for_each(|store| store.db.close())
 }
 
 /// Keys that share 60 KiB, between two of other families.
@@ -171,18 +200,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (shape, name) in [(Shape::Hex, "16 hexadecimal digits"), (Shape::Digits, "12 digits")] {
         let keys = keys * FAMILIES.len() as u64;
         println!("{keys} keys of {name}, {gets} gets");
-        let mut costs = Vec::new();
-        for families in [&FAMILIES[4..], &FAMILIES[..]] {
-            let path = directory.path().join(format!("{}-{}", families.len(), name.len()));
-            costs.push(run(&path, Case { families, shape, keys }, gets, budget)?);
-            std::fs::remove_dir_all(&path)?;
-        }
-        for (state, (one, five)) in
-            ["memtable", "settled", "compacted"].iter().zip(costs[0].iter().zip(&costs[1]))
-        {
-            let (hit, absent) = (five.hit / one.hit, five.absent / one.absent);
-            println!("  ratio of five to one, {state:9}  hit {hit:.2}   absent {absent:.2}");
-        }
+        let path = directory.path().join(name);
+        run(&path, shape, keys, gets, budget)?;
+        std::fs::remove_dir_all(&path)?;
     }
     if long_keys > 0 {
         long(&directory.path().join("long"), long_keys, budget)?;

@@ -2,6 +2,7 @@
 
 mod checksum;
 mod coding;
+mod common;
 mod compaction;
 mod counter;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::lsm::iter::{Merge, Run};
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Record, Stamp};
+use std::sync::Arc;
 
 /// Bytes of keys and values from one question whether to go on to the next.
 const STEP: usize = 256 << 10;
@@ -35,7 +36,7 @@ fn walk(
     tables: &mut Tables<impl FnMut() -> u64>,
     mut go_on: impl FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    let mut merge = Merge::new(runs, output.common);
+    let mut merge = Merge::new(runs, Arc::clone(output.common));
     let mut below = Below { version: output.version, places: [0; LEVELS] };
     let mut key: Option<Vec<u8>> = None;
     let mut read = 0;

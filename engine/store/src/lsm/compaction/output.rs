@@ -1,6 +1,7 @@
 //! Where do new tables go, and what is known of one when it is written?
 
 use crate::error::{Error, Result};
+use crate::lsm::common::Common;
 use crate::lsm::file_name::FileName;
 use crate::lsm::manifest::{TableFacts, Version};
 use crate::lsm::range_deletions::Ranges;
@@ -9,6 +10,7 @@ use crate::lsm::table::{Shape, TableBuilder};
 use crate::lsm::time::StoreTime;
 use crate::lsm::vfs::Vfs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where new tables go, and what they are like.
 #[derive(Clone, Copy)]
@@ -24,7 +26,7 @@ pub(crate) struct Output<'a> {
     /// Ranges that were deleted, and whose deletion lasts when the tables do.
     pub(crate) ranges: &'a Ranges,
     /// What most of the keys begin with.
-    pub(crate) common: &'a [u8],
+    pub(crate) common: &'a Arc<Common>,
     pub(crate) now_ms: u64,
     /// The store's, to tell it of expired values that are left out.
     pub(crate) time: &'a StoreTime,

@@ -1,6 +1,7 @@
 //! Does a walk over memtables, tables and levels show what a sorted map holds, at any moment, in both directions?
 
 use super::{Merge, Run, Visible};
+use crate::lsm::common::Common;
 use crate::lsm::manifest::{TableFacts, TableHandle};
 use crate::lsm::memtable::{Memtable, MemtableCursor};
 use crate::lsm::range_deletions::Ranges;
@@ -79,7 +80,7 @@ fn merge(versions: &[(Version, u8)]) -> Merge {
         groups.filter_map(|(number, keys)| table(&disk, 10 + number as u64, &keys.concat())).collect();
     runs.push(Run::level(level.into()));
     // What the keys of many tests begin with, and many do not.
-    Merge::new(runs, b"a")
+    Merge::new(runs, Arc::new(Common::from(b"a")))
 }
 
 /// From where to where, and when.
@@ -191,7 +192,7 @@ fn long_blocks_are_in_memory_one_at_a_time_and_are_shown_whole() {
         let handle = table(&disk, number + 1, &versions).unwrap();
         runs.push(if number % 2 == 0 { Run::table(&handle) } else { Run::level([handle].into()) });
     }
-    let mut merge = Merge::new(runs, b"0");
+    let mut merge = Merge::new(runs, Arc::new(Common::from(b"0")));
     let all: Vec<_> = all.into_iter().collect();
     assert_eq!(all.len(), 20 * TABLES as usize);
     let mut place = 0_usize;

@@ -10,9 +10,11 @@
 use super::gaps::Gap;
 use super::run::Run;
 use crate::error::{Error, Result};
+use crate::lsm::common::Common;
 use crate::lsm::range_deletions::Piece;
-use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp, is_before, prefix};
+use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp, is_before};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
@@ -27,16 +29,16 @@ pub(crate) struct Merge {
     /// Of each run that stands somewhere the prefix of its key.
     prefixes: Vec<u64>,
     /// What most keys begin with.
-    common: Vec<u8>,
+    common: Arc<Common>,
     live: usize,
     direction: Direction,
 }
 
 impl Merge {
     /// Of these runs, most of whose keys are expected to begin so.
-    pub(crate) fn new(runs: Vec<Run>, common: &[u8]) -> Self {
+    pub(crate) fn new(runs: Vec<Run>, common: Arc<Common>) -> Self {
         let prefixes = vec![0; runs.len()];
-        Self { runs, prefixes, common: common.to_vec(), live: 0, direction: Direction::Forward }
+        Self { runs, prefixes, common, live: 0, direction: Direction::Forward }
     }
 
     #[inline]
@@ -127,7 +129,7 @@ impl Merge {
         })?;
         for at in 0..self.runs.len() {
             if let Some(record) = self.runs[at].record() {
-                self.prefixes[self.live] = prefix(record.key, &self.common);
+                self.prefixes[self.live] = self.common.prefix(record.key);
                 self.runs.swap(at, self.live);
                 self.live += 1;
             }
@@ -165,7 +167,7 @@ impl Merge {
             return Err(error);
         }
         match self.runs[0].record() {
-            Some(record) => self.prefixes[0] = prefix(record.key, &self.common),
+            Some(record) => self.prefixes[0] = self.common.prefix(record.key),
             None => {
                 self.live -= 1;
                 self.runs.swap(0, self.live);

@@ -2,15 +2,18 @@
 //! sorted, its tables do not overlap, and what it says is older than what the levels above say of the same key.
 
 use super::edit::{Edit, TableFacts};
+use crate::lsm::common::Common;
 use crate::lsm::iter::LevelTables;
 use crate::lsm::range_deletions::{Piece, Ranges};
-use crate::lsm::record::{prefix, shared_len};
 use crate::lsm::table::{Index, Table};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Levels, the one of flushed tables included.
 pub(crate) const LEVELS: usize = 7;
+
+/// Tables that say which key families there are.
+const SAMPLED: usize = 1_000;
 
 /// A table that is part of the store: what is known of it, and how it is read.
 #[derive(Clone)]
@@ -26,10 +29,12 @@ pub(crate) struct Version {
     pub(crate) levels: [Vec<TableHandle>; LEVELS],
     /// Ranges that were deleted and in which older versions may be, of each piece the newest deletion.
     pub(crate) ranges: Arc<Ranges>,
-    /// What all keys begin with.
-    common: Vec<u8>,
-    /// Of each table of a sorted level eight bytes of its last key, after those: a search looks at no table until it has found its own.
+    /// What most keys begin with.
+    common: Arc<Common>,
+    /// Of each table of a sorted level eight bytes of its last key, behind those: a search looks at no table until it has found its own.
     ends: [Vec<u64>; LEVELS],
+    /// The same of its first key: a search looks at none that it is not in, unless these are equal.
+    begins: [Vec<u64>; LEVELS],
     /// The same last keys for a search among equal ends, of which each key family has many beside others.
     lasts: [Arc<Index>; LEVELS],
     /// Of each table of level 0 the eight bytes of its first and last key.
@@ -111,19 +116,20 @@ impl Version {
     }
 
     fn note_ends(&mut self) {
-        self.common = self.shared_by_all().to_vec();
-        let of = |key: &[u8]| prefix(key, &self.common);
+        self.common = Arc::new(self.shared_by_most());
+        let of = |key: &[u8]| self.common.prefix(key);
         let ranges = self.levels[0].iter();
         self.ranges0 = ranges.map(|table| (of(&table.facts.first_key), of(&table.facts.last_key))).collect();
-        for (ends, tables) in self.ends.iter_mut().zip(&self.levels) {
-            *ends = tables.iter().map(|table| prefix(&table.facts.last_key, &self.common)).collect();
+        for (level, tables) in self.levels.iter().enumerate().skip(1) {
+            self.ends[level] = tables.iter().map(|table| of(&table.facts.last_key)).collect();
+            self.begins[level] = tables.iter().map(|table| of(&table.facts.first_key)).collect();
         }
     }
 
     /// The tables that may hold a key by their range, in the order in which they count.
     #[inline]
     pub(crate) fn tables_of<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a TableHandle> {
-        let wanted = prefix(key, &self.common);
+        let wanted = self.common.prefix(key);
         let flushed = self.levels[0].iter().zip(&self.ranges0);
         let flushed = flushed.filter(move |(table, (first, last))| {
             let is_behind = *first < wanted || *first == wanted && &table.facts.first_key[..] <= key;
@@ -142,19 +148,27 @@ impl Version {
         if self.ends[level].get(at) == Some(&wanted) {
             at = self.lasts[level].find(key);
         }
-        tables.get(at).filter(|table| &table.facts.first_key[..] <= key)
+        let begin = *self.begins[level].get(at)?;
+        if begin > wanted {
+            return None;
+        }
+        tables.get(at).filter(|table| begin < wanted || &table.facts.first_key[..] <= key)
     }
 
-    /// What all keys begin with.
-    pub(crate) fn common(&self) -> &[u8] {
+    /// What most keys begin with.
+    pub(crate) fn common(&self) -> &Arc<Common> {
         &self.common
     }
 
-    fn shared_by_all(&self) -> &[u8] {
+    fn shared_by_most(&self) -> Common {
         let first = self.tables().map(|(_, table)| &table.facts.first_key).min();
         let last = self.tables().map(|(_, table)| &table.facts.last_key).max();
-        let (Some(first), Some(last)) = (first, last) else { return &[] };
-        &first[..shared_len(first, last)]
+        let (Some(first), Some(last)) = (first, last) else { return Common::default() };
+        let step = self.tables().count().div_ceil(SAMPLED);
+        let facts = self.tables().step_by(step).map(|(_, table)| &*table.facts);
+        let mut between: Vec<_> = facts.flat_map(|facts| [&facts.first_key[..], &facts.last_key]).collect();
+        between.sort_unstable();
+        Common::of(first, last, &between)
     }
 
     /// Bytes in a level.
@@ -228,5 +242,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn tables_of_many_families_are_told_apart_by_their_ends() {
+        let families = ["account:", "invoice:", "orderline:", "product:", "session:"];
+        let bounds = families.iter().flat_map(|family| {
+            (0..20).map(move |at| [0, 9].map(|end| format!("{family}{:016x}", at * 10 + end).into_bytes()))
+        });
+        let added = bounds.zip(0..).map(|([first_key, last_key], number)| {
+            (1, TableFacts { number, first_key, last_key, ..TableFacts::default() })
+        });
+        let edit = Edit { added: added.collect(), ..Edit::default() };
+        let table = any_table();
+        let version = Version::default().edited(&edit, |_| Ok(Arc::clone(&table))).unwrap().unwrap();
+        let (ends, begins) = (&version.ends[1], &version.begins[1]);
+        assert_eq!(ends.len(), 100);
+        assert!(ends.is_sorted_by(|one, other| one < other), "{ends:x?}");
+        assert!(begins.iter().zip(ends).all(|(begin, end)| begin < end), "{begins:x?} {ends:x?}");
     }
 }

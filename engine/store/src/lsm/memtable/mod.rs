@@ -4,13 +4,13 @@
 //! while a write goes on sees it whole or not at all once the number is published.
 
 mod arena;
-mod common;
 #[cfg(test)]
 mod memtable_test;
 mod node;
 mod page;
 mod tree;
 
+use crate::lsm::common::Common;
 use crate::lsm::range_deletions::{Ranges, take_end};
 use crate::lsm::record::{Kind, Record, Sequence, Stamp};
 use arc_swap::ArcSwap;
@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tree::{Place, Tree};
 
-pub(crate) use common::Common;
 pub(crate) use tree::Inserter;
 
 /// Pieces of deleted ranges from which on a memtable takes no more: each further one copies them.

@@ -8,9 +8,9 @@
 //! it was given a way from above, finds it by going right.
 
 use super::arena::Arena;
-use super::common::Common;
 use super::node::Node;
 use super::page::{Page, PageAt, SLOTS};
+use crate::lsm::common::Common;
 use crate::lsm::record::{Record, Stamp, is_before};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 

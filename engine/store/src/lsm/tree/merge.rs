@@ -167,7 +167,7 @@ impl Inner {
         let deeper = choice.target + 1..LEVELS;
         deeper.for_each(|level| below.levels[level].clone_from(&version.levels[level]));
         below.ranges = Arc::clone(&version.ranges);
-        let common = version.common().to_vec();
+        let common = Arc::clone(version.common());
         drop(version);
         let read = chosen.facts().fold((0, 0), |(tables, bytes), table| (tables + 1, bytes + table.bytes));
         let merge = Merging { inner: self, choice: &choice, below: &below, common: &common };

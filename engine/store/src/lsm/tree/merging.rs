@@ -5,6 +5,7 @@
 use super::Inner;
 use super::merge::Chosen;
 use crate::error::{Error, Result};
+use crate::lsm::common::Common;
 use crate::lsm::compaction::{Choice, Output, Slice, shares, slices, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, TableFacts, TableHandle, Version};
@@ -25,7 +26,7 @@ pub(super) struct Merging<'a> {
     pub(super) choice: &'a Choice,
     /// Tables in the levels below, and ranges that were deleted.
     pub(super) below: &'a Version,
-    pub(super) common: &'a [u8],
+    pub(super) common: &'a Arc<Common>,
 }
 
 /// A part of the keys: those of its lower tables and those up to the next part.

@@ -20,6 +20,7 @@ use super::work::listed;
 use super::{Inner, State, Tree};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::lsm::common::Common;
 use crate::lsm::compaction::table_path;
 use crate::lsm::file_name::{FileName, LAST_NUMBER};
 use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, Version};
@@ -331,7 +332,7 @@ impl Opening<'_> {
         let last_sequence = found.last_sequence;
         // One that takes no writes needs no memory.
         let memtable_bytes = if self.options.is_read_only { 0 } else { self.options.memtable_bytes };
-        let (memtable, inserter) = new_memtable(memtable_bytes, self.version.common())?;
+        let (memtable, inserter) = new_memtable(memtable_bytes, Common::clone(self.version.common()))?;
         let version = Arc::new(self.version);
         let view = View { memtable: Arc::clone(&memtable), frozen: found.kept, version };
         self.pages.set_stored(table_bytes(&view.version));

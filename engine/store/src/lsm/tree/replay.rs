@@ -11,6 +11,7 @@ use super::open::Opening;
 use super::view::Frozen;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::lsm::common::Common;
 use crate::lsm::compaction::{Output, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::Edit;
@@ -115,9 +116,10 @@ impl Replay {
         }
         let (memtable, inserter) = match &mut self.memtable {
             Some(memtable) => memtable,
-            None => self
-                .memtable
-                .insert(new_memtable(opening.options.memtable_bytes.max(needed), opening.version.common())?),
+            None => self.memtable.insert(new_memtable(
+                opening.options.memtable_bytes.max(needed),
+                Common::clone(opening.version.common()),
+            )?),
         };
         for (sequence, write) in (record.sequence..).zip(writes(record.payload)) {
             let write = write.map_err(|reason| Error::corrupt(path, 0, reason))?;

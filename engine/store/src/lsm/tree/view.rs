@@ -115,6 +115,6 @@ impl View {
         runs.extend(self.version.levels[0].iter().map(Run::table));
         let levels = (1..LEVELS).filter(|level| !self.version.levels[*level].is_empty());
         runs.extend(levels.map(|level| Run::level(self.version.run(level))));
-        Merge::new(runs, self.version.common())
+        Merge::new(runs, Arc::clone(self.version.common()))
     }
 }

@@ -1,11 +1,11 @@
-//! What most keys of a memtable begin with, and the eight bytes behind it that pages keep of each key.
+//! What most keys of a memtable or of the tables begin with, and the eight bytes behind it by which they are told apart.
 //!
 //! Keys of one family (`session:…`) differ behind what all share. Where there are several families, all
 //! of them share little or nothing, and eight bytes are used up by the name of the family: each search
-//! would have to look at a dozen versions. So the families of the memtable before are known by name:
-//! the first byte of the eight says which one it is, the others come from behind its name.
+//! would have to look at a dozen keys. So families are known by name: the first byte of the eight says
+//! which one it is, the others come from behind its name.
 
-use crate::lsm::record::{prefix, shared_len};
+use super::record::{prefix, shared_len};
 
 /// Families that are known by name.
 const MOST: usize = 32;
@@ -20,17 +20,20 @@ pub(crate) struct Common {
     shared: Box<[u8]>,
     /// And behind that those of each family, in order; none of them is a beginning of another one.
     families: Vec<Box<[u8]>>,
+    /// Of each of those the first eight bytes, as of a key: which one may be a key's is found without
+    /// a branch that depends on the key.
+    heads: Vec<u64>,
 }
 
 impl<T: AsRef<[u8]> + ?Sized> From<&T> for Common {
     fn from(shared: &T) -> Self {
-        Self { shared: shared.as_ref().into(), families: Vec::new() }
+        Self { shared: shared.as_ref().into(), ..Self::default() }
     }
 }
 
 impl Common {
     /// Of keys from the first to the last one, and some in between, in order.
-    pub(super) fn of(first: &[u8], last: &[u8], between: &[&[u8]]) -> Self {
+    pub(crate) fn of(first: &[u8], last: &[u8], between: &[&[u8]]) -> Self {
         let shared = &first[..shared_len(first, last)];
         let keys: Vec<_> = between.iter().filter_map(|key| key.strip_prefix(shared)).collect();
         let mut families: Vec<Box<[u8]>> = Vec::new();
@@ -43,28 +46,54 @@ impl Common {
                 families.push(first[..shared_len(first, last)].into());
             }
         }
-        Self { shared: shared.into(), families }
+        let heads = families.iter().map(|name| prefix(name, b"")).collect();
+        Self { shared: shared.into(), families, heads }
     }
 
     /// Eight bytes of a key, as a number that never sorts otherwise than the keys do.
     #[inline]
-    pub(super) fn prefix(&self, key: &[u8]) -> u64 {
+    pub(crate) fn prefix(&self, key: &[u8]) -> u64 {
         if self.families.is_empty() { prefix(key, &self.shared) } else { self.prefix_in_family(key) }
     }
 
     fn prefix_in_family(&self, key: &[u8]) -> u64 {
-        let Some(rest) = key.strip_prefix(&*self.shared) else {
+        let rest = if self.shared.is_empty() { Some(key) } else { key.strip_prefix(&*self.shared) };
+        let Some(rest) = rest else {
             return if *key < *self.shared { 0 } else { u64::MAX };
         };
-        // The last one whose name is not behind the key is the key's, or the key is between it and the next.
-        let behind = self.families.partition_point(|name| **name <= *rest);
-        let (class, rest) = match behind.checked_sub(1).and_then(|at| rest.strip_prefix(&*self.families[at]))
-        {
+        let head = prefix(rest, b"");
+        // The last one whose name is not behind the key is the key's, or the key is between it and the next. No two
+        // names have one head: they would share `NAME` bytes.
+        let mut behind: usize = self.heads.iter().map(|name| usize::from(*name <= head)).sum();
+        if behind > 0 && self.heads[behind - 1] == head && self.is_behind(behind - 1, rest) {
+            behind -= 1;
+        }
+        let (class, rest) = match behind.checked_sub(1).and_then(|at| self.behind_name(at, head, rest)) {
             Some(rest) => (2 * behind - 1, rest),
             None => (2 * behind, rest),
         };
         // At most twice `MOST`: below the largest number, which is for what sorts behind all.
         (class as u64) << 56 | prefix(rest, b"") >> 8
+    }
+
+    /// Whether a name sorts behind a key that has the same head.
+    #[inline]
+    fn is_behind(&self, at: usize, rest: &[u8]) -> bool {
+        let name = &*self.families[at];
+        // One of eight bytes at most is a beginning of each key with its head that is as long.
+        (name.len() > 8 || name.len() > rest.len()) && *name > *rest
+    }
+
+    /// What comes behind the name of a family, if the key begins with it. The head is the key's.
+    #[inline]
+    fn behind_name<'k>(&self, at: usize, head: u64, rest: &'k [u8]) -> Option<&'k [u8]> {
+        let name = &*self.families[at];
+        if name.len() > 8 {
+            return rest.strip_prefix(name);
+        }
+        // Names are of `NAME` bytes at least, so this shifts by less than 64.
+        let behind = 64 - 8 * name.len() as u32;
+        if head >> behind == self.heads[at] >> behind { rest.get(name.len()..) } else { None }
     }
 }
 
@@ -75,8 +104,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn key() -> impl Strategy<Value = Vec<u8>> {
-        let family =
-            prop::sample::select(vec!["", "k", "k:account:", "k:account:eu:", "k:session:", "k:z", "z"]);
+        let family = prop::sample::select(vec![
+            "",
+            "k",
+            "k:account",
+            "k:account:",
+            "k:account:eu:",
+            "k:accounts",
+            "k:order",
+            "k:order\0\0",
+            "k:orderline:",
+            "k:session:",
+            "k:z",
+            "z",
+        ]);
         let end = prop::collection::vec(prop::sample::select(vec![0_u8, 1, b'a', b'e', 255]), 0..10);
         (family, end).prop_map(|(family, end)| [family.as_bytes(), &end].concat())
     }
