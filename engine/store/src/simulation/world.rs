@@ -48,6 +48,8 @@ pub(super) struct World {
     pub(super) has_faults: AtomicBool,
     /// The disk returns other bytes than were written.
     pub(super) is_corrupting: AtomicBool,
+    /// The last opening found no room for a manifest.
+    pub(super) has_unkept_time: AtomicBool,
     /// The bank has its accounts, and nothing but transfers changes them.
     pub(super) is_banking: AtomicBool,
     /// Held for no longer than it takes to count.
@@ -66,6 +68,7 @@ impl World {
             hash: AtomicU64::new(0),
             has_faults: AtomicBool::new(false),
             is_corrupting: AtomicBool::new(false),
+            has_unkept_time: AtomicBool::new(false),
             is_banking: AtomicBool::new(false),
             counts: parking_lot::Mutex::default(),
             is_told,
@@ -81,11 +84,13 @@ impl World {
         self.time_ms.load(Ordering::Relaxed)
     }
 
-    /// A store that was damaged may have lost its time.
+    /// A store that was damaged may have lost its time, and one that was opened without room has not written
+    /// it down.
     pub(super) fn now(&self) -> Now {
         let now_ms = self.now_ms();
-        let is_damaged = self.is_corrupting.load(Ordering::Relaxed);
-        Now { now_ms, latest_ms: if is_damaged { self.latest_ms.load(Ordering::Relaxed) } else { now_ms } }
+        let may_go_back =
+            self.is_corrupting.load(Ordering::Relaxed) || self.has_unkept_time.load(Ordering::Relaxed);
+        Now { now_ms, latest_ms: if may_go_back { self.latest_ms.load(Ordering::Relaxed) } else { now_ms } }
     }
 
     /// Takes the time of the store, which may be another one than that of the life before.

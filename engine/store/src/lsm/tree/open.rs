@@ -29,7 +29,7 @@ use crate::lsm::record::Sequence;
 use crate::lsm::sync::{Condvar, Mutex, spawn};
 use crate::lsm::table::{BlockCache, PageCache, Table, TableFiles};
 use crate::lsm::time::StoreTime;
-use crate::lsm::vfs::{Home, Owner, ReadOnly, Spared, Vfs, absolute, create_dirs, sync_name};
+use crate::lsm::vfs::{Home, Owner, ReadOnly, Spared, Vfs, absolute, create_dirs, sync_name, write_again};
 use crate::lsm::wal::{LogWriter, tag};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
@@ -86,6 +86,7 @@ impl Tree {
             events,
             next_file: 1,
             version: Version::default(),
+            manifest: None,
             leftovers: Vec::new(),
             no_room: None,
         };
@@ -102,8 +103,6 @@ pub(super) fn draw_salt(vfs: &dyn Vfs, directory: &Path) -> Result<u64> {
 
 /// What was found in the directory.
 struct Found {
-    /// The number of the manifest; none in a new store.
-    manifest: Option<u64>,
     last_sequence: Sequence,
     /// The newest write that the manifest has in tables, and the newest that is in one.
     in_manifest: Sequence,
@@ -142,6 +141,8 @@ pub(super) struct Opening<'a> {
     pub(super) events: Events,
     next_file: u64,
     pub(super) version: Version,
+    /// The number of the manifest that was found; none in a new store.
+    manifest: Option<u64>,
     /// Names of files that neither the manifest nor its logs need.
     leftovers: Vec<String>,
     /// Why no table, log or manifest could be made.
@@ -158,7 +159,7 @@ impl Opening<'_> {
     pub(super) fn remove_leftovers(&mut self) -> bool {
         let names = std::mem::take(&mut self.leftovers);
         // The manifest that makes them needless may not last yet.
-        if names.is_empty() || self.vfs.sync_dir(self.directory).is_err() {
+        if names.is_empty() || self.sync_manifest().is_err() {
             return false;
         }
         let removed = names.iter().filter(|name| self.vfs.remove(&self.directory.join(name)).is_ok());
@@ -175,7 +176,6 @@ impl Opening<'_> {
             sync_name(&*self.vfs, self.directory)
                 .map_err(|error| Error::io(self.directory, "sync the directory above", &error))?;
             return Ok(Found {
-                manifest: None,
                 last_sequence: 0,
                 in_manifest: 0,
                 in_tables: 0,
@@ -186,6 +186,7 @@ impl Opening<'_> {
                 needless: Vec::new(),
             });
         };
+        self.manifest = Some(recovered.number);
         // No name is used again, not even one that a power cut left behind.
         let highest = files.iter().map(|file| file.number()).max();
         self.next_file = highest.map_or(1, |highest| highest + 1);
@@ -230,7 +231,6 @@ impl Opening<'_> {
         self.leftovers = needless.iter().filter(|name| !used.contains(name)).cloned().collect();
         let replayed = Replay::of(self, (&logs, salt), last_sequence, closed)?;
         Ok(Found {
-            manifest: Some(recovered.number),
             last_sequence: replayed.last,
             in_manifest: last_sequence,
             in_tables: replayed.in_tables,
@@ -247,7 +247,7 @@ impl Opening<'_> {
         while !self.options.is_read_only && self.no_room.is_none() {
             match self.begin_files(found) {
                 // Nothing can be read in a new store anyway.
-                Err(error) if found.manifest.is_some() && is_no_room(&error) => {
+                Err(error) if self.manifest.is_some() && is_no_room(&error) => {
                     if !self.remove_leftovers() {
                         self.no_room = Some(error);
                     }
@@ -260,7 +260,7 @@ impl Opening<'_> {
         }
         let last = found.logs.last().copied().unwrap_or(found.first_log);
         Ok(Begun {
-            manifest: Manifest::absent(self.directory, found.manifest.unwrap_or(0)),
+            manifest: Manifest::absent(self.directory, self.manifest.unwrap_or(0)),
             log: LogWriter::absent(),
             log_path: log_path(self.directory, last),
             logs: found.logs.clone(),
@@ -275,9 +275,17 @@ impl Opening<'_> {
         let (vfs, directory) = (&*self.vfs, self.directory);
         for number in &found.logs {
             let path = log_path(directory, *number);
-            vfs.reuse(&path)
-                .and_then(|mut log| log.sync())
-                .map_err(|error| Error::io(&path, "sync", &error))?;
+            write_again(vfs, &path).map_err(|error| Error::io(&path, "sync", &error))?;
+        }
+        self.sync_manifest()
+    }
+
+    /// Makes the manifest that was found last, and all names.
+    fn sync_manifest(&self) -> Result<()> {
+        let (vfs, directory) = (&*self.vfs, self.directory);
+        if let Some(number) = self.manifest {
+            let path = directory.join(FileName::Manifest(number).to_string());
+            write_again(vfs, &path).map_err(|error| Error::io(&path, "sync", &error))?;
         }
         vfs.sync_dir(directory).map_err(|error| Error::io(directory, "sync", &error))
     }

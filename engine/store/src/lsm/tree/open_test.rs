@@ -149,6 +149,30 @@ fn what_a_store_without_room_has_found_lasts() {
     assert_eq!(content(&open(&copy, options(SyncMode::OnCall)).unwrap()).unwrap(), model);
 }
 
+/// A sync of the earlier process failed, and the system dropped what it was to write but shows it still:
+/// another sync of the same file brings nothing back.
+#[test]
+fn what_a_failed_sync_dropped_lasts_once_a_store_without_room_has_shown_it() {
+    let mut shown = 0;
+    for seed in 0..20 {
+        let disk = SimDisk::new();
+        let tree = open(&disk, written(SyncMode::Always)).unwrap();
+        set(&tree, "key", "old").unwrap();
+        disk.set_faults(FaultPlan { seed, dropped_syncs: 1, ..FaultPlan::default() });
+        assert!(set(&tree, "key", "new").unwrap_err().is_in_doubt());
+        limit(&disk, Some(disk.used()));
+        drop(tree);
+        let tree = open(&disk, options(SyncMode::Always)).unwrap();
+        assert!(tree.failure().is_some_and(|error| is_full(&error)));
+        let found = content(&tree).unwrap();
+        shown += usize::from(found[&b"key"[..]] == b"new");
+        let copy = disk.copy();
+        copy.restart(Survival::Nothing);
+        assert_eq!(content(&open(&copy, options(SyncMode::Always)).unwrap()).unwrap(), found, "seed {seed}");
+    }
+    assert!((1..20).contains(&shown), "{shown}");
+}
+
 /// What other processes have left makes room for the logs.
 #[test]
 fn leftovers_make_room() {

@@ -190,6 +190,23 @@ pub(crate) fn write_all_at(file: &mut dyn WriteFile, mut bytes: &[u8], mut offse
     Ok(())
 }
 
+/// Writes a file over itself and syncs it. A sync alone says nothing of pages that an earlier, failed sync
+/// has dropped: the system shows them and holds them for written.
+pub(crate) fn write_again(vfs: &dyn Vfs, path: &Path) -> io::Result<()> {
+    let (old, mut new) = (vfs.open(path)?, vfs.reuse(path)?);
+    let (len, mut buffer) = (old.len()?, vec![0; 1 << 20]);
+    let mut offset = 0;
+    while offset < len {
+        let filled = old.read_at(&mut buffer, offset)?;
+        if filled == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        write_all_at(&mut *new, &buffer[..filled], offset)?;
+        offset += filled as u64;
+    }
+    new.sync()
+}
+
 /// Fills the whole buffer; [`io::ErrorKind::UnexpectedEof`] where the file ends before, and [`io::ErrorKind::WouldBlock`] where the thread would have to wait and does not.
 pub(crate) fn read_exact_at(file: &dyn ReadFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     let filled =
