@@ -65,7 +65,7 @@ pub(super) struct SetArgs {
 
 pub(super) fn get(args: &GetArgs) -> anyhow::Result<ExitCode> {
     let key = decode(args.encoding, &args.key, "the key")?;
-    let database = args.store.open()?;
+    let database = args.store.open_to_read()?;
     let Some(value) = database.get(&key)? else {
         database.close().context("cannot close the store")?;
         anyhow::bail!("no such key: {}", args.encoding.show(&key));

@@ -33,7 +33,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let database = args.store.open()?;
+    let database = args.store.open_to_read()?;
     let total = args.prefix.is_empty().then_some(database.len());
     let mut progress = Progress::begin("entries", total, args.lines.quiet);
     let mut range = database.snapshot()?.prefix(args.prefix.as_bytes(), Direction::Forward);

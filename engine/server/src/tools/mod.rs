@@ -1,7 +1,8 @@
 //! What can be done to a store in a directory without a server? Looked over, counted, read, written, copied out and in.
 //!
-//! Each tool opens the directory as a server does, so only one of them, or one server, has it at a time; and closes it, so that what a tool has
-//! written is on the disk when it ends. Results go to standard output, progress and errors to standard error.
+//! Each tool opens the directory itself, so no server may have it open. Tools that only read open it
+//! read-only and change nothing, several of them at once; one that writes has it alone, and closes it, so
+//! that what it has written is on the disk when it ends. Results go to standard output, progress and errors to standard error.
 
 mod check;
 mod compact;

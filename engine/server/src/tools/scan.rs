@@ -55,7 +55,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let database = args.store.open()?;
+    let database = args.store.open_to_read()?;
     let mut range = range(args, &database.snapshot()?)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut left = args.limit.unwrap_or(u64::MAX);

@@ -64,7 +64,7 @@ impl Figures {
 }
 
 pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let database = args.store.open()?;
+    let database = args.store.open_to_read()?;
     let figures = Figures::of(&args.store, &database.storage_stats()?);
     database.close().context("cannot close the store")?;
     write_figures(args.format, &figures)?;

@@ -27,6 +27,20 @@ pub(super) struct WriteArgs {
 }
 
 impl Store {
+    /// Opens a store that is there to be read: nothing in its directory changes, and other programs may
+    /// read it meanwhile.
+    pub(super) fn open_to_read(&self) -> anyhow::Result<Database> {
+        self.check_is_there()?;
+        let options = Options::durable(&self.directory).profile(self.profile).read_only(true);
+        Database::open(options).map_err(|error| {
+            let way_out = match &error {
+                plumbkv::Error::InvalidOption { option: "memory_budget", .. } => "; try --profile throughput",
+                _ => "",
+            };
+            anyhow::Error::new(error).context(format!("cannot open the store{way_out}"))
+        })
+    }
+
     /// Opens a store that is there.
     pub(super) fn open(&self) -> anyhow::Result<Database> {
         self.check_is_there()?;

@@ -125,6 +125,48 @@ fn an_export_comes_back_whole() {
     assert_eq!(fine("export", &old, &["--prefix", "key:0001"], b"").split(|byte| *byte == b'\n').count(), 11);
 }
 
+/// Names, lengths and times of change of all files.
+fn files(data: &Path) -> Vec<(std::path::PathBuf, u64, std::time::SystemTime)> {
+    let entries = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .map(|path| {
+            let about = path.metadata().unwrap();
+            (path, about.len(), about.modified().unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn tools_that_read_change_nothing_and_run_beside_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    let mut server = Server::start(&["--data", data.to_str().unwrap()]);
+    server.client().check("MSET a 1 b 2", b"+OK\r\n");
+    // Killed, so that the log holds what no table does.
+    server.signal(rustix::process::Signal::KILL);
+    server.wait();
+    let before = files(data);
+    let reader = plumbkv::Database::open(plumbkv::Options::durable(data).read_only(true)).unwrap();
+    for (tool, args, expected) in [
+        ("get", &["b"][..], "2\n"),
+        ("scan", &[], "a\nb\n"),
+        ("check", &["--format", "json"], "\"is_whole\":true"),
+        ("stats", &["--format", "json"], "\"tables\":0"),
+        ("export", &["-q"], "\"key\":\"b\""),
+    ] {
+        let printed = text(tool, data, args);
+        assert!(printed.contains(expected), "{tool}: {printed}");
+    }
+    let refused = failed("set", data, &["a", "2"], b"");
+    assert!(refused.contains("in use by another process"), "{refused}");
+    drop(reader);
+    assert_eq!(files(data), before);
+    fine("set", data, &["a", "2"], b"");
+    assert_eq!(text("get", data, &["a"]), "2\n");
+}
+
 #[test]
 fn an_import_ends_at_a_line_that_cannot_be_used() {
     let folder = tempfile::tempdir().unwrap();
@@ -185,6 +227,7 @@ fn check_finds_damage_and_says_where() {
     let lines: String =
         (0..5_000).map(|i| format!("{{\"key\":\"key:{i}\",\"value\":\"{}\"}}\n", i * i)).collect();
     fine("import", data, &["--create"], lines.as_bytes());
+    fine("compact", data, &[], b"");
     fine("check", data, &[], b"");
     let names = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path());
     let table = names.into_iter().find(|path| path.extension().is_some_and(|end| end == "table")).unwrap();

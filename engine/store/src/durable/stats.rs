@@ -49,6 +49,8 @@ pub struct StorageStats {
     pub debt_bytes: u64,
     /// Versions of keys in tables and memtables; an upper bound of the number of keys.
     pub versions: u64,
+    /// Those of them that are in memtables, and in no table yet.
+    pub memtable_versions: u64,
     /// Those of them in tables that only say that a key is gone; none, once [`Database::compact`](crate::Database::compact) is through.
     pub deletions: u64,
     /// Bytes of memtables, those that wait to be flushed included.
@@ -152,6 +154,7 @@ impl Durable {
             levels: levels.collect(),
             debt_bytes: stats.debt_bytes,
             versions: stats.versions,
+            memtable_versions: stats.memtable_versions,
             deletions: stats.deletions,
             memtable_bytes: stats.memtable_bytes,
             frozen_memtables: stats.frozen_memtables,

@@ -45,6 +45,8 @@ pub(crate) struct TreeStats {
     pub(crate) debt_bytes: u64,
     /// Versions in tables and memtables.
     pub(crate) versions: u64,
+    /// Those of them that are in memtables.
+    pub(crate) memtable_versions: u64,
     /// Those of them in tables that say that a key is gone.
     pub(crate) deletions: u64,
     pub(crate) memtable_bytes: u64,
@@ -209,6 +211,7 @@ impl Inner {
             levels,
             debt_bytes: debt_bytes(version, &self.options.targets),
             versions: in_memtables + version.tables().map(|(_, table)| table.facts.versions).sum::<u64>(),
+            memtable_versions: in_memtables,
             deletions: version.tables().map(|(_, table)| table.facts.deletions).sum(),
             memtable_bytes,
             frozen_memtables: view.frozen.len(),

@@ -1,5 +1,6 @@
 //! Which tables are merged when: behind the writes, on call, and when there is nothing else to do.
 
+use super::health::Work;
 use super::merging::{Merging, Way};
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
@@ -111,7 +112,18 @@ impl Inner {
 
     /// Merges what is most in need of it. False, where nothing is.
     pub(super) fn compact_next(&self) -> Result<bool> {
-        self.compact(|version| self.choose(version), Way::AtOnce(&|bytes| self.hold_back_merge(bytes)))
+        self.compact_behind(|version| self.choose(version))
+    }
+
+    /// Merges behind the writes. One for which there was no room is carried out in slices: each needs
+    /// room for its own tables only, and makes room for the next one.
+    pub(super) fn compact_behind(&self, pick: impl FnOnce(&Version) -> Option<Choice>) -> Result<bool> {
+        let mut go_on = |bytes| self.hold_back_merge(bytes);
+        if self.health.lacks_room(Work::Merges) {
+            self.compact(pick, Way::Sliced(&mut go_on))
+        } else {
+            self.compact(pick, Way::AtOnce(&go_on))
+        }
     }
 
     /// What has to be merged next.
@@ -137,10 +149,9 @@ impl Inner {
         }
         while self.flush_oldest()? {}
         self.remove_spare();
-        self.compact(
-            |version| self.choose(version).or_else(|| mostly_deleted(version, &self.options.targets)),
-            Way::AtOnce(&|bytes| self.hold_back_merge(bytes)),
-        )
+        self.compact_behind(|version| {
+            self.choose(version).or_else(|| mostly_deleted(version, &self.options.targets))
+        })
     }
 
     /// Merges what `pick` chooses. False, where it chooses nothing.

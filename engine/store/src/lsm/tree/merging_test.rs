@@ -1,11 +1,13 @@
 //! Merges that several threads share: the same content as by one, and nothing is left of one that fails.
 
+use super::health::Work;
 use super::merging::Way;
 use super::tree_test::{DIRECTORY, Model, content, open, small};
 use super::{Batch, SyncMode, Tree, TreeOptions};
 use crate::error::{Error, Result};
 use crate::lsm::compaction::Sweep;
-use crate::lsm::vfs::{SimDisk, Vfs};
+use crate::lsm::manifest::LEVELS;
+use crate::lsm::vfs::{FaultPlan, SimDisk, Vfs};
 use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -110,4 +112,28 @@ fn a_panic_in_a_thread_of_a_merge_goes_on_in_the_one_that_waits() {
     let text = panicked.unwrap_err();
     assert!(text.downcast_ref::<&str>().is_some_and(|text| text.contains("in the other thread")));
     assert_eq!(content(&tree).unwrap(), model);
+}
+
+/// A disk that has room for a slice of a merge, but not for the whole of it.
+#[test]
+fn a_merge_without_room_goes_on_in_slices() {
+    let disk = SimDisk::new();
+    let (tree, model) = with_a_large_merge(&disk, 2);
+    let version = std::sync::Arc::clone(&tree.inner.view.load().version);
+    let (above, all): (u64, u64) = (version.bytes(0), (0..LEVELS).map(|level| version.bytes(level)).sum());
+    drop(version);
+    let merge = || tree.inner.compact_behind(|version| Sweep::new(u64::MAX, 0).pick(version));
+    let room = above + 3 * tree.inner.options.table_bytes;
+    assert!(2 * room < all, "{room} of {all} bytes would do for all");
+    disk.set_faults(FaultPlan { capacity: Some(disk.used() + room), ..FaultPlan::default() });
+    let full = merge().unwrap_err();
+    assert!(matches!(full, Error::Io { kind: ErrorKind::StorageFull, .. }), "{full}");
+    // As the merge thread does.
+    tree.inner.health.fail(Work::Merges, &full);
+    assert_eq!(merge(), Ok(true));
+    tree.inner.health.recover(Work::Merges);
+    assert_eq!(content(&tree).unwrap(), model);
+    tree.verify(|_| ()).unwrap();
+    tree.close().unwrap();
+    assert_eq!(content(&open(&disk, small(SyncMode::OnCall)).unwrap()).unwrap(), model);
 }
