@@ -21,6 +21,34 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
         *bytes = rest;
         return Some(u64::from(first));
     }
+    let (number, len) = long_varint(bytes)?;
+    *bytes = bytes.get(len..)?;
+    Some(number)
+}
+
+/// The number at the beginning of eight bytes, and how many of them it takes; `None` where it is longer.
+#[inline(always)]
+pub(crate) fn varint_of_eight(bytes: [u8; 8]) -> Option<(u64, usize)> {
+    /// The top bit of each byte.
+    const MORE: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(bytes);
+    let last = !word & MORE;
+    if last == 0 {
+        return None;
+    }
+    // Neighbours move together: to 14 bits, 28, and all.
+    let mut bits = word & (last ^ (last - 1)) & !MORE;
+    bits = bits & 0x007f_007f_007f_007f | (bits & 0x7f00_7f00_7f00_7f00) >> 1;
+    bits = bits & 0x0000_3fff_0000_3fff | (bits & 0x3fff_0000_3fff_0000) >> 2;
+    bits = bits & 0x0fff_ffff | (bits & 0x0fff_ffff_0000_0000) >> 4;
+    Some((bits, (last.trailing_zeros() / 8 + 1) as usize))
+}
+
+/// A number of several bytes, and how many they are.
+fn long_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    if let Some(found) = bytes.first_chunk().and_then(|eight| varint_of_eight(*eight)) {
+        return Some(found);
+    }
     let mut number = 0;
     for (index, byte) in bytes.iter().take(MAX_VARINT).enumerate() {
         let bits = u64::from(byte & 0x7f);
@@ -29,8 +57,7 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
         }
         number |= bits << (7 * index);
         if byte & 0x80 == 0 {
-            *bytes = &bytes[index + 1..];
-            return Some(number);
+            return Some((number, index + 1));
         }
     }
     None
@@ -67,7 +94,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back_and_cut_off_ones_do_not(number in any::<u64>(), shift in 0_u32..64) {
+        fn numbers_come_back_and_cut_off_ones_do_not(
+            number in any::<u64>(),
+            shift in 0_u32..64,
+            behind in prop::collection::vec(any::<u8>(), 0..12),
+        ) {
             let number = number >> shift;
             let mut bytes = Vec::new();
             put_varint(&mut bytes, number);
@@ -75,9 +106,9 @@ mod tests {
             for len in 0..bytes.len() {
                 prop_assert_eq!(take_varint(&mut &bytes[..len]), None);
             }
-            bytes.push(7);
+            bytes.extend_from_slice(&behind);
             let mut rest = &bytes[..];
-            prop_assert_eq!((take_varint(&mut rest), rest), (Some(number), &[7_u8][..]));
+            prop_assert_eq!((take_varint(&mut rest), rest), (Some(number), &behind[..]));
         }
     }
 

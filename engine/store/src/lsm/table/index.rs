@@ -216,10 +216,15 @@ impl Index {
             return if key < self.shared_of(root) { 0 } else { self.blocks };
         };
         let wanted = head(rest);
-        if root.count == 0 { self.find_in(root, wanted, rest) } else { self.find_below(root, wanted, rest) }
+        if root.count == 0 {
+            self.find_in(0, self.blocks, wanted, rest)
+        } else {
+            self.find_below(root, wanted, rest)
+        }
     }
 
     /// The same in a node that has others below it.
+    #[inline(never)]
     fn find_below<'s, 'k>(&'s self, mut node: &'s Node, mut wanted: u64, mut rest: &'k [u8]) -> usize {
         while node.count > 0 {
             let end = (node.first + node.count) as usize;
@@ -229,9 +234,10 @@ impl Index {
                 return node.to as usize;
             }
             if !self.nodes[number].is_run {
-                let found = self.find_in(&self.nodes[number], wanted, rest);
+                let Node { from, to, .. } = self.nodes[number];
+                let found = self.find_in(from as usize, to as usize, wanted, rest);
                 // Keys that are shorter than a head can have the one that a run behind them has.
-                let is_past = found == self.nodes[number].to as usize;
+                let is_past = found == to as usize;
                 if !is_past || number + 1 == end || !self.nodes[number + 1].is_run {
                     return found;
                 }
@@ -248,7 +254,7 @@ impl Index {
             };
             (node, rest, wanted) = (run, behind, head(behind));
         }
-        self.find_in(node, wanted, rest)
+        self.find_in(node.from as usize, node.to as usize, wanted, rest)
     }
 
     #[inline]
@@ -256,10 +262,9 @@ impl Index {
         &self.shared[node.shared_at..node.shared_at + node.shared_len as usize]
     }
 
-    /// The same in a node of blocks, of which groups may have other nodes' blocks before and behind.
-    #[inline]
-    fn find_in(&self, node: &Node, wanted: u64, rest: &[u8]) -> usize {
-        let (from, to) = (node.from as usize, node.to as usize);
+    /// The same among the blocks of a node, from one on and up to another one. The first and the last group may have blocks of other nodes.
+    #[inline(always)]
+    fn find_in(&self, from: usize, to: usize, wanted: u64, rest: &[u8]) -> usize {
         if from == to {
             return to;
         }
@@ -277,7 +282,9 @@ impl Index {
         (0..size_of::<Group>()).step_by(64).for_each(|at| prefetch::read(line.wrapping_add(at)));
         let begin = number * GROUP;
         let (low, high) = (from.saturating_sub(begin), (to - begin).min(GROUP));
-        let before = if high - low == GROUP { count(&group.heads) } else { count(&group.heads[low..high]) };
+        // Where there is no block, there is the largest head.
+        let is_whole = low == 0 && (high == GROUP || to == self.blocks);
+        let before = if is_whole { count(&group.heads) } else { count(&group.heads[low..high]) };
         let at = begin + low + before;
         if at == to || self.head(at) != wanted {
             return at;

@@ -42,9 +42,9 @@ impl View {
         f: impl FnOnce(Live) -> R,
     ) -> Result<Option<R>> {
         let mut f = Some(f);
-        let deleted = self.deleted_at(key, at);
         let mut decide = |sequence: Sequence, stamp: Stamp, value: &[u8]| {
-            let found = if sequence < deleted { None } else { live(stamp, value, &now_ms) };
+            let is_deleted = sequence < self.deleted_at(key, at);
+            let found = if is_deleted { None } else { live(stamp, value, &now_ms) };
             found.and_then(|live| f.take().map(|f| f(live)))
         };
         for memtable in self.memtables() {
