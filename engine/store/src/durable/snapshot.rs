@@ -271,7 +271,7 @@ impl Range {
             self.is_over = true;
             return Err(error);
         }
-        self.is_over = self.walk.pair().is_none_or(|(key, _)| !self.is_within(key));
+        self.is_over = self.walk.key().is_none_or(|key| !self.is_within(key));
         Ok(if self.is_over { None } else { self.walk.pair() })
     }
 

@@ -73,6 +73,7 @@ impl Merge {
         self.go(Run::next)
     }
 
+    #[inline]
     pub(crate) fn previous(&mut self) -> Result<()> {
         if self.direction == Direction::Forward {
             // Sought before the place, each run stands where it has to after the step.
@@ -83,6 +84,7 @@ impl Merge {
     }
 
     /// Goes on from a version that a deleted range hides: past all of the range, where its run has nothing newer there. The walk goes forward.
+    #[inline(never)]
     pub(crate) fn pass(&mut self, piece: &Piece) -> Result<()> {
         if self.direction == Direction::Backward {
             return self.next();
@@ -91,6 +93,7 @@ impl Merge {
     }
 
     /// The same on the way back.
+    #[inline(never)]
     pub(crate) fn pass_back(&mut self, piece: &Piece) -> Result<()> {
         if self.direction == Direction::Forward {
             return self.previous();
@@ -165,6 +168,11 @@ impl Merge {
         if let Err(error) = go(&mut self.runs[0]) {
             self.live = 0;
             return Err(error);
+        }
+        if self.live == 1 {
+            // There is no order to be kept.
+            self.live = usize::from(self.runs[0].is_somewhere());
+            return Ok(());
         }
         match self.runs[0].record() {
             Some(record) => self.prefixes[0] = self.common.prefix(record.key),

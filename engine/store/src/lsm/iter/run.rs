@@ -85,7 +85,7 @@ impl Run {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<()> {
         match self {
             Self::Memtable(cursor) => cursor.next(),
@@ -100,6 +100,7 @@ impl Run {
         Ok(())
     }
 
+    #[inline(always)]
     pub(crate) fn previous(&mut self) -> Result<()> {
         match self {
             Self::Memtable(cursor) => cursor.previous(),
@@ -143,7 +144,18 @@ impl Run {
         self.table_cursor().map_or(0, |cursor| cursor.held_bytes())
     }
 
+    /// Whether it is at a version.
+    #[inline(always)]
+    pub(super) fn is_somewhere(&self) -> bool {
+        match self {
+            Self::Memtable(cursor) => cursor.is_somewhere(),
+            Self::Table(cursor) => cursor.is_somewhere(),
+            Self::Level(cursor) => cursor.table.as_ref().is_some_and(StampedCursor::is_somewhere),
+        }
+    }
+
     /// Goes on from a version that a deleted range hides, past all that is in the range where nothing newer than the deletion is there.
+    #[inline(never)]
     pub(crate) fn pass(&mut self, piece: &Piece) -> Result<()> {
         match self {
             Self::Table(cursor) if cursor.last_sequence() < piece.newest() => match &piece.end {
@@ -159,6 +171,7 @@ impl Run {
     }
 
     /// The same on the way back.
+    #[inline(never)]
     pub(crate) fn pass_back(&mut self, piece: &Piece) -> Result<()> {
         match self {
             Self::Table(cursor) if cursor.last_sequence() < piece.newest() => {
@@ -246,14 +259,14 @@ impl LevelCursor {
 
     #[inline]
     fn go_on(&mut self) -> Result<()> {
-        if self.table.as_ref().is_some_and(|table| table.record().is_none()) {
+        if self.table.as_ref().is_some_and(|table| !table.is_somewhere()) {
             return self.within(Some(self.number + 1), StampedCursor::first);
         }
         Ok(())
     }
 
     fn go_back(&mut self) -> Result<()> {
-        if self.table.as_ref().is_some_and(|table| table.record().is_none()) {
+        if self.table.as_ref().is_some_and(|table| !table.is_somewhere()) {
             return self.within(self.number.checked_sub(1), StampedCursor::last);
         }
         Ok(())

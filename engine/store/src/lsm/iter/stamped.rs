@@ -51,6 +51,12 @@ impl StampedCursor {
         self.cursor.end();
     }
 
+    /// Whether it is at a version.
+    #[inline]
+    pub(crate) fn is_somewhere(&self) -> bool {
+        self.cursor.is_somewhere()
+    }
+
     /// The version at the place.
     #[inline]
     pub(crate) fn record(&self) -> Option<Record<'_>> {

@@ -113,6 +113,12 @@ impl Visible {
         ranges.piece_of(key).filter(|piece| sequence < piece.newest())
     }
 
+    /// The key at the place.
+    #[inline]
+    pub(crate) fn key(&self) -> Option<&[u8]> {
+        (!matches!(self.shown, Shown::Nowhere)).then_some(&self.key[..])
+    }
+
     /// Key and value at the place.
     #[inline]
     pub(crate) fn pair(&self) -> Option<(&[u8], &[u8])> {
@@ -175,7 +181,30 @@ impl Visible {
 
     /// From where the merge stands on to the next key that is seen. `decided`: versions of `self.key` are older than one that was shown.
     #[inline]
-    fn forward(&mut self, mut decided: bool) -> Result<()> {
+    fn forward(&mut self, decided: bool) -> Result<()> {
+        // Mostly it is right there.
+        if self.ranges.is_empty()
+            && let Some(Record { key, stamp, value }) = self.merge.record()
+            && stamp.sequence() <= self.at
+            && !(decided && *key == *self.key)
+            && let Some(live) = live(stamp, value, || self.now_ms)
+        {
+            self.key.clear();
+            self.key.extend_from_slice(key);
+            self.shown = Shown::InMerge(value.len() - live.value.len());
+            self.until_ms = live.until_ms;
+            #[cfg(test)]
+            {
+                self.passed.last = 0;
+            }
+            return Ok(());
+        }
+        self.forward_on(decided)
+    }
+
+    /// The same, however far it is.
+    #[inline(never)]
+    fn forward_on(&mut self, mut decided: bool) -> Result<()> {
         self.shown = Shown::Nowhere;
         self.passed.end();
         while let Some(Record { key, stamp, value }) = self.merge.record() {
@@ -222,27 +251,30 @@ impl Visible {
     fn backward(&mut self) -> Result<()> {
         self.shown = Shown::Nowhere;
         self.passed.end();
-        while let Some(record) = self.merge.record() {
+        while let Some(mut record) = self.merge.record() {
             self.key.clear();
             self.key.extend_from_slice(record.key);
             let mut lives = false;
             let mut is_over = false;
-            while let Some(Record { key, stamp, value }) = self.merge.record()
-                && *key == *self.key
-            {
+            loop {
+                let Record { key, stamp, value } = record;
                 if let Some(piece) = Self::hiding(&self.ranges, key, stamp.sequence()) {
                     self.merge.pass_back(piece)?;
-                    continue;
+                } else {
+                    if stamp.sequence() <= self.at {
+                        let live = live(stamp, value, || self.now_ms);
+                        lives = live.is_some();
+                        is_over = !lives && stamp.kind() == Kind::SetUntil;
+                        self.until_ms = live.and_then(|live| live.until_ms);
+                        self.value.clear();
+                        self.value.extend_from_slice(live.map_or(b"", |live| live.value));
+                    }
+                    self.merge.previous()?;
                 }
-                if stamp.sequence() <= self.at {
-                    let live = live(stamp, value, || self.now_ms);
-                    lives = live.is_some();
-                    is_over = !lives && stamp.kind() == Kind::SetUntil;
-                    self.until_ms = live.and_then(|live| live.until_ms);
-                    self.value.clear();
-                    self.value.extend_from_slice(live.map_or(b"", |live| live.value));
+                match self.merge.record() {
+                    Some(next) if *next.key == *self.key => record = next,
+                    _ => break,
                 }
-                self.merge.previous()?;
             }
             if lives {
                 self.shown = Shown::Copied;

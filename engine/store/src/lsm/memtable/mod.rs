@@ -140,6 +140,12 @@ impl MemtableCursor {
         Self { table, at: None }
     }
 
+    /// Whether it is at a version.
+    #[inline]
+    pub(crate) fn is_somewhere(&self) -> bool {
+        self.at.is_some()
+    }
+
     /// The version at the place.
     pub(crate) fn record(&self) -> Option<Record<'_>> {
         self.at.map(|place| self.table.tree.record(place))

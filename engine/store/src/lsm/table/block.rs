@@ -3,7 +3,7 @@
 //! Along the entries it is enough to know how much of the wanted key the entry before had. Where the next one shares more than that with it, it stands before the
 //! wanted key for the same reason; where it shares less, it stands behind; only where it shares just as much is there something to compare.
 
-use crate::lsm::coding::{take, take_varint};
+use crate::lsm::coding::{take, take_varint, varint_of_eight};
 use crate::lsm::record::{Record, Stamp, is_before, shared_len};
 use std::cmp::Ordering;
 
@@ -45,8 +45,33 @@ impl<'a> Block<'a> {
         Ok(Self { entries, restarts })
     }
 
-    #[inline]
+    #[inline(always)]
     fn entry(&self, at: usize) -> Result<Entry<'a>, Damage> {
+        match self.short_entry(at) {
+            Some(entry) => Ok(entry),
+            None => self.any_entry(at),
+        }
+    }
+
+    /// One with lengths of a byte each, as most have, and something behind its stamp, as most blocks do.
+    #[inline(always)]
+    fn short_entry(&self, at: usize) -> Option<Entry<'a>> {
+        let rest = self.entries.get(at..)?;
+        let lens: [u8; 3] = *rest.first_chunk()?;
+        if (lens[0] | lens[1] | lens[2]) & 0x80 != 0 {
+            return None;
+        }
+        let [shared, key, value] = lens.map(usize::from);
+        let (stamp, len) = varint_of_eight(*rest[3..].first_chunk()?)?;
+        let stamp = Stamp::from_raw(stamp)?;
+        let (rest, value_at) = (rest.get(3 + len..)?, key);
+        let (both, _) = rest.split_at_checked(value_at + value)?;
+        let (key, value) = both.split_at_checked(value_at)?;
+        Some(Entry { shared, rest: key, stamp, value, end: at + 3 + len + both.len() })
+    }
+
+    #[inline(never)]
+    fn any_entry(&self, at: usize) -> Result<Entry<'a>, Damage> {
         let mut rest = self.entries.get(at..).ok_or(ENDS)?;
         let shared = take_varint(&mut rest).ok_or(ENDS)?;
         let key = take_varint(&mut rest).ok_or(ENDS)?;
@@ -127,6 +152,20 @@ struct Passed {
     entries: Vec<(At, usize)>,
 }
 
+impl Passed {
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.entries.clear();
+    }
+}
+
+/// What a cursor keeps for the next block: of its key, and of those that were passed.
+#[derive(Default)]
+pub(super) struct Space {
+    key: Vec<u8>,
+    passed: Passed,
+}
+
 /// A place in a block, or past its ends. It owns the block, in whatever way: it may outlive whoever made it.
 pub(crate) struct BlockCursor<B> {
     bytes: B,
@@ -146,14 +185,16 @@ struct At {
 impl<B: AsRef<[u8]>> BlockCursor<B> {
     /// A cursor that stands nowhere yet. Looks at the block's frame.
     pub(crate) fn new(bytes: B) -> Result<Self, Damage> {
-        Self::with_space(bytes, Vec::new())
+        Self::with_space(bytes, Space::default())
     }
 
-    /// The same, with space for keys that another one had.
-    pub(super) fn with_space(bytes: B, mut key: Vec<u8>) -> Result<Self, Damage> {
+    /// The same, with space that another one had.
+    pub(super) fn with_space(bytes: B, space: Space) -> Result<Self, Damage> {
         Block::new(bytes.as_ref())?;
+        let Space { mut key, mut passed } = space;
         key.clear();
-        Ok(Self { bytes, key, at: None, passed: Passed::default() })
+        passed.clear();
+        Ok(Self { bytes, key, at: None, passed })
     }
 
     /// The block.
@@ -161,9 +202,15 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
         self.bytes.as_ref()
     }
 
-    /// The block, and the space for keys.
-    pub(super) fn into_parts(self) -> (B, Vec<u8>) {
-        (self.bytes, self.key)
+    /// The block, and the space.
+    pub(super) fn into_parts(self) -> (B, Space) {
+        (self.bytes, Space { key: self.key, passed: self.passed })
+    }
+
+    /// Whether it is at a version.
+    #[inline]
+    pub(super) fn is_somewhere(&self) -> bool {
+        self.at.is_some()
     }
 
     fn block(&self) -> Result<Block<'_>, Damage> {
@@ -249,8 +296,7 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
 
     /// From a restart on to the last entry for which `goes` is true, or nowhere. Those before it are kept for whoever goes back further.
     fn go_up_to(&mut self, restart: usize, goes: impl Fn(Record, usize) -> bool) -> Result<(), Damage> {
-        self.passed.keys.clear();
-        self.passed.entries.clear();
+        self.passed.clear();
         self.go_to_restart(restart)?;
         while let (Some(at), Some(record)) = (self.at, self.record())
             && goes(record, at.begin)
@@ -270,5 +316,47 @@ impl<B: AsRef<[u8]>> BlockCursor<B> {
             self.key.extend(self.passed.keys.drain(key..));
             at
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lsm::coding::put_varint;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Lengths and stamps on both sides of what the short way takes, and bytes cut off behind them.
+        #[test]
+        fn an_entry_is_the_same_the_short_way(
+            lens in prop::collection::vec(0_u64..150, 3),
+            sequence in any::<u64>(),
+            kind in 0_u64..5,
+            shift in 8_u32..64,
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = Vec::new();
+            lens.iter().for_each(|len| put_varint(&mut bytes, *len));
+            put_varint(&mut bytes, sequence >> shift << 8 | kind);
+            let header = bytes.len();
+            bytes.extend((0..lens[1] + lens[2] + 3).map(|at| at as u8));
+            let whole = header + (lens[1] + lens[2]) as usize;
+            for len in [bytes.len(), whole, cut.index(bytes.len())] {
+                let block = Block { entries: &bytes[..len], restarts: &[] };
+                let show = |entry: Entry| {
+                    (entry.shared, entry.rest.to_vec(), entry.stamp, entry.value.to_vec(), entry.end)
+                };
+                let any = block.any_entry(0).map(show);
+                prop_assert_eq!(any.is_ok(), len >= whole && kind < 3);
+                prop_assert_eq!(block.entry(0).map(show), any.clone());
+                if let Some(short) = block.short_entry(0) {
+                    prop_assert_eq!(Ok(show(short)), any);
+                } else {
+                    // What most entries are goes the short way.
+                    let is_usual = kind < 3 && sequence >> shift << 8 >> 56 == 0 && len >= whole.max(11);
+                    prop_assert!(!is_usual || lens.iter().any(|len| *len > 127));
+                }
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Blocks that are in the cache are taken from there; those that are not are not put there, for a scan would push out what is read again.
 
-use super::block::{BlockCursor, Damage};
+use super::block::{BlockCursor, Damage, Space};
 use super::reader::Table;
 use crate::error::Result;
 use crate::lsm::record::{Record, Stamp};
@@ -64,6 +64,15 @@ impl TableCursor {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(table: Arc<Table>) -> Self {
         Self { table, number: 0, block: None, piece: Piece::default(), spare: Vec::new(), parked: None }
+    }
+
+    /// Whether it is at a version, parked or not.
+    #[inline]
+    pub(crate) fn is_somewhere(&self) -> bool {
+        match &self.block {
+            Some(block) => block.is_somewhere(),
+            None => self.parked.is_some(),
+        }
     }
 
     /// The version at the place; of a cursor that is parked without its value.
@@ -137,16 +146,16 @@ impl TableCursor {
     /// Has another block, and stands nowhere in it.
     fn enter(&mut self, number: usize) -> Result<()> {
         let from = self.block.as_ref().map(|_| self.number);
-        let key = match self.block.take().map(BlockCursor::into_parts) {
-            Some((space, key)) => {
-                self.spare = if space.capacity() > LONG { Vec::new() } else { space };
-                key
+        let space = match self.block.take().map(BlockCursor::into_parts) {
+            Some((bytes, space)) => {
+                self.spare = if bytes.capacity() > LONG { Vec::new() } else { bytes };
+                space
             }
-            None => Vec::new(),
+            None => Space::default(),
         };
         let bytes = self.fetch(number, from)?;
         let block =
-            BlockCursor::with_space(bytes, key).map_err(|reason| self.table.damaged(number, reason))?;
+            BlockCursor::with_space(bytes, space).map_err(|reason| self.table.damaged(number, reason))?;
         self.block = Some(block);
         self.number = number;
         Ok(())
@@ -244,7 +253,7 @@ impl TableCursor {
     /// At the end of a block, the first version of the next one.
     #[inline]
     fn go_on(&mut self) -> Result<()> {
-        if self.block.is_some() && self.record().is_none() {
+        if self.block.as_ref().is_some_and(|block| !block.is_somewhere()) {
             return self.within(Some(self.number + 1), BlockCursor::first);
         }
         Ok(())
@@ -252,7 +261,7 @@ impl TableCursor {
 
     /// Before the beginning of a block, the last version of the one before.
     fn go_back(&mut self) -> Result<()> {
-        if self.block.is_some() && self.record().is_none() {
+        if self.block.as_ref().is_some_and(|block| !block.is_somewhere()) {
             return self.within(self.number.checked_sub(1), BlockCursor::last);
         }
         Ok(())
