@@ -148,8 +148,10 @@ impl Inner {
         let is_group = !batches.is_empty();
         queue.begun += u64::from(is_group);
         drop(queue);
-        let mut led = Led { inner: self, own: own.is_some(), payloads, batches, outcome: None };
-        let outcome = {
+        let mut led = Led { inner: self, own: own.is_some(), payloads, batches, is_done: false };
+        let outcome = if let (Some(own), false) = (own, is_group) {
+            self.commit_alone(own)
+        } else {
             let mut begin = 0;
             let waiting = led.batches.iter().map(|(end, count)| {
                 let payload = &led.payloads[begin..*end];
@@ -158,7 +160,7 @@ impl Inner {
             });
             self.commit_all(own.into_iter().chain(waiting))
         };
-        led.outcome = Some(outcome.clone());
+        led.end(&outcome);
         outcome
     }
 
@@ -166,6 +168,25 @@ impl Inner {
     #[inline]
     pub(crate) fn look(&self) -> Result<()> {
         self.health.check()
+    }
+
+    /// Commits a batch when no others wait.
+    fn commit_alone(&self, (payload, count): (&[u8], u64)) -> Outcome {
+        let commit = || {
+            self.may_write()?;
+            let mut commit = self.commit.lock();
+            let needed = memtable_bytes(payload.len(), count);
+            if !commit.memtable.fits(0, needed) {
+                // Nothing, but it tells where the log is suspect.
+                self.commit_group(&mut commit, &[])?;
+                self.freeze(&mut commit, needed)?;
+            }
+            self.commit_group(&mut commit, &[(payload, count)])
+        };
+        match commit() {
+            Ok(()) => Outcome { committed: 1, error: None },
+            Err(error) => Outcome { committed: 0, error: Some(error) },
+        }
     }
 
     fn commit_all<'a>(&self, batches: impl Iterator<Item = (&'a [u8], u64)>) -> Outcome {
@@ -366,16 +387,13 @@ struct Led<'a> {
     own: bool,
     payloads: Vec<u8>,
     batches: Vec<(usize, u64)>,
-    outcome: Option<Outcome>,
+    is_done: bool,
 }
 
-impl Drop for Led<'_> {
-    fn drop(&mut self) {
-        let outcome = self.outcome.take().unwrap_or_else(|| {
-            let error = Error::Panicked { thread: "a writer" };
-            self.inner.health.fail(Work::Writes, &error);
-            Outcome { committed: 0, error: Some(error) }
-        });
+impl Led<'_> {
+    #[inline]
+    fn end(&mut self, outcome: &Outcome) {
+        self.is_done = true;
         let is_group = !self.batches.is_empty();
         let mut queue = self.inner.queue.lock();
         queue.is_led = false;
@@ -385,7 +403,8 @@ impl Drop for Led<'_> {
         if outcome.error.is_some() && left > 0 {
             let group = queue.done;
             let committed = outcome.committed.saturating_sub(usize::from(self.own));
-            queue.refused.push(Refused { group, outcome: Outcome { committed, ..outcome }, left });
+            let error = outcome.error.clone();
+            queue.refused.push(Refused { group, outcome: Outcome { committed, error }, left });
         }
         if queue.payloads.is_empty() {
             // The space is used again.
@@ -397,6 +416,22 @@ impl Drop for Led<'_> {
         drop(queue);
         if is_awaited {
             self.inner.turn.notify_all();
+        }
+    }
+
+    #[cold]
+    fn end_in_panic(&mut self) {
+        let error = Error::Panicked { thread: "a writer" };
+        self.inner.health.fail(Work::Writes, &error);
+        self.end(&Outcome { committed: 0, error: Some(error) });
+    }
+}
+
+impl Drop for Led<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.end_in_panic();
         }
     }
 }
