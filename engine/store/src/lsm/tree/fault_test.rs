@@ -4,6 +4,9 @@
 //! open, and writes are refused with the same error: until the store is opened again, or, where there was
 //! no room, until it has recovered by itself; what was refused is gone for good then. Readers never see
 //! anything that was not written, and everything that was acknowledged is there.
+//!
+//! A run begins where the store was last opened before the failing call, on a copy of the disk of that moment,
+//! and ends one lifetime of the store after the one in which the call failed.
 
 use super::script_test::{COPY, Step, change, open, open_at, options, read, script};
 use super::tree_test::Model;
@@ -14,9 +17,20 @@ use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+/// A moment of the workload at which the store is closed and about to be opened.
+struct Beginning {
+    disk: SimDisk,
+    /// The next step of the script.
+    place: usize,
+    model: Model,
+    changes: usize,
+}
+
 /// The store under the workload, and what it should hold.
 struct Run<'a> {
-    disk: &'a SimDisk,
+    disk: SimDisk,
+    /// The call that fails.
+    at: u64,
     options: TreeOptions,
     what: &'a str,
     /// What was acknowledged.
@@ -31,12 +45,30 @@ struct Run<'a> {
     resumed: usize,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// A run from a beginning on, in which one call fails.
+    fn new(from: &Beginning, sync: SyncMode, (at, fault): (u64, Fault), what: &'a str) -> Self {
+        let disk = from.disk.copy();
+        disk.fail(at, fault);
+        Run {
+            disk,
+            at,
+            options: options(sync),
+            what,
+            model: from.model.clone(),
+            perhaps: None,
+            refusal: None,
+            changes: from.changes,
+            errors: Vec::new(),
+            resumed: 0,
+        }
+    }
+
     /// A failure that may come up once; then the disk is as it should be.
     fn open(&mut self) -> Tree {
-        let tree = open(self.disk, self.options).or_else(|error| {
+        let tree = open(&self.disk, self.options).or_else(|error| {
             self.errors.push(error);
-            open(self.disk, self.options)
+            open(&self.disk, self.options)
         });
         let tree = tree.unwrap_or_else(|error| panic!("{}: {error}", self.what));
         self.refusal = None;
@@ -103,10 +135,12 @@ impl Run<'_> {
         }
     }
 
-    /// The whole workload. The error that writes are refused with may come from a sync that failed before them.
-    fn run(&mut self) {
+    /// The workload from a place in the script on, with the moments at which the store is opened again. The error
+    /// that writes are refused with may come from a sync that failed before them.
+    fn run(&mut self, from: usize) -> Vec<Beginning> {
+        let (mut beginnings, mut opened_since) = (Vec::new(), 0);
         let mut tree = self.open();
-        for step in script() {
+        for (place, step) in script().into_iter().enumerate().skip(from) {
             match step {
                 Step::Write | Step::WriteLong | Step::Ingest | Step::IngestAside | Step::Clear => {
                     self.change(&tree, step);
@@ -128,14 +162,19 @@ impl Run<'_> {
                     self.keep(done.map(|is_whole| assert!(is_whole)));
                 }
                 Step::Checkpoint => self.checkpoint(&tree),
-                Step::Close => {
-                    let done = tree.close();
-                    self.keep(done);
+                Step::Close | Step::Drop => {
+                    if step == Step::Close {
+                        let done = tree.close();
+                        self.keep(done);
+                    } else {
+                        drop(tree);
+                    }
+                    beginnings.push(self.beginning(place + 1));
+                    opened_since += u32::from(self.disk.operations() > self.at);
                     tree = self.open();
-                }
-                Step::Drop => {
-                    drop(tree);
-                    tree = self.open();
+                    if opened_since == 2 {
+                        break;
+                    }
                 }
             }
             if !self.errors.is_empty() && (!step.is_change() || self.changes.is_multiple_of(8)) {
@@ -145,13 +184,18 @@ impl Run<'_> {
         drop(tree);
         self.disk.fail(u64::MAX, Fault::Short);
         drop(self.open());
+        beginnings
+    }
+
+    fn beginning(&self, place: usize) -> Beginning {
+        Beginning { disk: self.disk.copy(), place, model: self.model.clone(), changes: self.changes }
     }
 
     fn checkpoint(&mut self, tree: &Tree) {
         if !self.keep(tree.checkpoint(Path::new(COPY))) {
             return;
         }
-        let copy = open_at(self.disk, COPY, self.options).and_then(|tree| read(&tree));
+        let copy = open_at(&self.disk, COPY, self.options).and_then(|tree| read(&tree));
         match copy {
             Ok(found) => assert!(found == self.model, "{}: the copy is another", self.what),
             Err(error) => self.errors.push(error),
@@ -160,31 +204,31 @@ impl Run<'_> {
 }
 
 fn fail_everywhere(sync: SyncMode) {
+    let first = Beginning { disk: SimDisk::new(), place: 0, model: Model::new(), changes: 0 };
     let mut faults = 0;
+    let mut whole = Run::new(&first, sync, (u64::MAX, Fault::Short), "no fault");
+    let later = whole.run(0);
+    assert_eq!(whole.errors, []);
+    let (operations, content) = (whole.disk.operations(), whole.disk.content());
+    let writes = whole.disk.writes();
+    assert!(writes.len() > 500, "{}", writes.len());
+    let beginnings: Vec<_> = std::iter::once(first).chain(later).collect();
+    for from in &beginnings {
+        let mut rest = Run::new(from, sync, (u64::MAX, Fault::Short), "no fault");
+        rest.run(from.place);
+        let is_same = rest.disk.operations() == operations && rest.disk.content() == content;
+        assert!(is_same, "a run from step {} on ends otherwise", from.place);
+    }
     for fault in [Fault::Error(ErrorKind::Other), Fault::Error(ErrorKind::StorageFull), Fault::Short] {
-        let run = |at: u64, what: &str| {
-            let disk = SimDisk::new();
-            disk.fail(at, fault);
-            let mut run = Run {
-                disk: &disk,
-                options: options(sync),
-                what,
-                model: Model::new(),
-                perhaps: None,
-                refusal: None,
-                changes: 0,
-                errors: Vec::new(),
-                resumed: 0,
-            };
-            run.run();
-            (disk.operations(), run.errors, run.resumed)
-        };
-        let (operations, errors, _) = run(u64::MAX, "no fault");
-        assert_eq!(errors, []);
         let (mut told, mut resumed) = (0, 0);
-        for at in 0..operations {
+        // A call that writes nothing cannot be cut short.
+        let calls = if fault == Fault::Short { writes.clone() } else { (0..operations).collect() };
+        for &at in &calls {
             let what = format!("{sync:?}, {fault:?} at {at}");
-            let (_, errors, times) = run(at, &what);
+            let from = beginnings.iter().rfind(|from| from.disk.operations() <= at).unwrap_or(&beginnings[0]);
+            let mut run = Run::new(from, sync, (at, fault), &what);
+            run.run(from.place);
+            let Run { errors, resumed: times, .. } = run;
             resumed += times;
             if let Fault::Error(expected) = fault {
                 let first = errors.first();
@@ -198,7 +242,8 @@ fn fail_everywhere(sync: SyncMode) {
             faults += 1;
         }
         println!(
-            "{sync:?}, {fault:?}: {operations} calls failed, {told} of them were told, {resumed} resumed"
+            "{sync:?}, {fault:?}: {} calls failed, {told} of them were told, {resumed} resumed",
+            calls.len()
         );
         let is_full = fault == Fault::Error(ErrorKind::StorageFull);
         assert!(is_full == (resumed > 0) && (!is_full || resumed > 50), "{resumed} resumed");

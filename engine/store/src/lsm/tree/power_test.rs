@@ -2,6 +2,8 @@
 //!
 //! Each cut is tried with nothing, everything and random parts surviving of what was not synced. Then the store opens, although the power goes once more meanwhile; it holds
 //! the state after some number of changes, and that number is not below what was acknowledged as synced; and it goes on from there.
+//!
+//! A run begins where the store was last opened before the cut, on a copy of the disk of that moment.
 
 use super::script_test::{COPY, Step, change, open, open_at, options, read, script, states};
 use super::tree_test::Model;
@@ -13,7 +15,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 /// How far the workload came, in changes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Progress {
     /// That were begun.
     begun: usize,
@@ -25,6 +27,17 @@ pub(super) struct Progress {
     copied: Option<usize>,
     /// Operations on the disk during each part of the work, and how often it was done.
     parts: BTreeMap<&'static str, (u64, usize)>,
+}
+
+impl Progress {
+    /// A step returned.
+    fn acknowledge(&mut self, step: Step, sync: SyncMode) {
+        self.acknowledged = self.begun;
+        // A store that is merely dropped is flushed when it is opened.
+        if step.is_sync() || step == Step::Drop || sync == SyncMode::Always {
+            self.synced = self.acknowledged;
+        }
+    }
 }
 
 /// What has to be cut off, and at how many operations at least. One may be part of several: a flush may begin a manifest anew.
@@ -69,15 +82,38 @@ fn parts(step: Step, names: &[String]) -> Vec<&'static str> {
     parts
 }
 
+/// A moment of the workload at which the store is closed and about to be opened.
+struct Beginning {
+    disk: SimDisk,
+    /// The next step of the script.
+    place: usize,
+    model: Model,
+    progress: Progress,
+}
+
 /// Runs the workload up to the first error.
 pub(super) fn run(disk: &SimDisk, options: TreeOptions, progress: &mut Progress) -> Result<(), Error> {
-    let mut tree = open(disk, options)?;
-    let mut model = Model::new();
-    for step in script() {
+    run_from(disk, options, (0, Model::new()), progress, |_, _, _| ())
+}
+
+/// The same from a step on, before which the store holds what the model does. Every moment at which the store is
+/// opened again is handed on.
+fn run_from(
+    disk: &SimDisk,
+    options: TreeOptions,
+    (from, mut model): (usize, Model),
+    progress: &mut Progress,
+    mut at_beginning: impl FnMut(usize, &Model, &Progress),
+) -> Result<(), Error> {
+    let (script, mut tree) = (script(), open(disk, options)?);
+    if from > 0 {
+        progress.acknowledge(script[from - 1], options.sync);
+    }
+    for (place, step) in script.into_iter().enumerate().skip(from) {
         if step.is_change() {
             progress.begun += 1;
         }
-        let (before, names) = (disk.operations(), disk.history().len());
+        let (before, names) = (disk.operations(), disk.name_changes());
         match step {
             Step::Write | Step::WriteLong | Step::Ingest | Step::IngestAside | Step::Clear => {
                 change(step, progress.begun, &mut model).carry_out(&tree)?;
@@ -94,10 +130,12 @@ pub(super) fn run(disk: &SimDisk, options: TreeOptions, progress: &mut Progress)
             Step::Close => {
                 tree.close()?;
                 progress.synced = progress.begun;
+                at_beginning(place + 1, &model, progress);
                 tree = open(disk, options)?;
             }
             Step::Drop => {
                 drop(tree);
+                at_beginning(place + 1, &model, progress);
                 tree = open(disk, options)?;
             }
         }
@@ -106,11 +144,7 @@ pub(super) fn run(disk: &SimDisk, options: TreeOptions, progress: &mut Progress)
             *operations += disk.operations() - before;
             *times += 1;
         }
-        progress.acknowledged = progress.begun;
-        // A store that is merely dropped is flushed when it is opened.
-        if step.is_sync() || step == Step::Drop || options.sync == SyncMode::Always {
-            progress.synced = progress.acknowledged;
-        }
+        progress.acknowledge(step, options.sync);
     }
     Ok(())
 }
@@ -172,13 +206,31 @@ fn cut_everywhere(sync: SyncMode) {
     let (states, options) = (states(), options(sync));
     let whole = SimDisk::new();
     let mut uncut = Progress::default();
-    run(&whole, options, &mut uncut).unwrap();
+    let beginning = |place: usize, model: &Model, progress: &Progress| {
+        let (disk, model, progress) = (whole.copy(), model.clone(), progress.clone());
+        Beginning { disk, place, model, progress }
+    };
+    let mut beginnings = vec![beginning(0, &Model::new(), &uncut)];
+    run_from(&whole, options, (0, Model::new()), &mut uncut, |place, model, progress| {
+        beginnings.push(beginning(place, model, progress));
+    })
+    .unwrap();
+    let resume = |from: &Beginning, fault: (u64, Fault)| {
+        let (disk, mut progress) = (from.disk.copy(), from.progress.clone());
+        disk.fail(fault.0, fault.1);
+        let done = run_from(&disk, options, (from.place, from.model.clone()), &mut progress, |_, _, _| ());
+        (disk, progress, done)
+    };
+    for from in &beginnings {
+        let (disk, progress, done) = resume(from, (u64::MAX, Fault::PowerCut));
+        assert_eq!((done, progress.synced), (Ok(()), uncut.synced));
+        let is_same = disk.operations() == whole.operations() && disk.content() == whole.content();
+        assert!(is_same, "a run from step {} on ends otherwise", from.place);
+    }
     let mut cuts = 0;
     for cut in 0..whole.operations() {
-        let broken = SimDisk::new();
-        let mut progress = Progress::default();
-        broken.fail(cut, Fault::PowerCut);
-        let done = run(&broken, options, &mut progress);
+        let from = beginnings.iter().rfind(|from| from.disk.operations() <= cut).unwrap_or(&beginnings[0]);
+        let (broken, progress, done) = resume(from, (cut, Fault::PowerCut));
         assert!(done.is_err() || cut + 100 > whole.operations(), "an error is told: {cut}");
         for survival in [Survival::Nothing, Survival::Everything, Survival::Some(cut), Survival::Some(!cut)] {
             let disk = broken.copy();

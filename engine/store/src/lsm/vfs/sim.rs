@@ -62,6 +62,8 @@ struct State {
     /// How many readers have a directory.
     read_locked: BTreeMap<PathBuf, usize>,
     operations: u64,
+    /// The operations that were writes.
+    writes: Vec<u64>,
     /// Random numbers that were drawn.
     drawn: u64,
     fault: Option<(u64, Fault)>,
@@ -174,9 +176,19 @@ impl SimDisk {
         self.0.lock().history.clone()
     }
 
+    /// How many changes of names there were.
+    pub(crate) fn name_changes(&self) -> usize {
+        self.0.lock().history.len()
+    }
+
     /// How many operations there were.
     pub(crate) fn operations(&self) -> u64 {
         self.0.lock().operations
+    }
+
+    /// The operations that wrote bytes.
+    pub(crate) fn writes(&self) -> Vec<u64> {
+        self.0.lock().writes.clone()
     }
 
     /// Lets the operation with this number, counted from 0 on, go wrong.
@@ -303,6 +315,9 @@ impl State {
         }
         let number = self.operations;
         self.operations += 1;
+        if kind == Kind::Write {
+            self.writes.push(number);
+        }
         match self.fault {
             Some((at, fault)) if at == number => match fault {
                 Fault::Error(kind) => Err(kind.into()),
