@@ -27,21 +27,27 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// The number at the beginning of eight bytes, and how many of them it takes; `None` where it is longer.
+///
+/// How many is found by branches, not by arithmetic: neighbouring numbers are mostly of one length, so the processor
+/// foretells it and goes on with what follows while the bytes are still on their way from memory.
 #[inline(always)]
 pub(crate) fn varint_of_eight(bytes: [u8; 8]) -> Option<(u64, usize)> {
     /// The top bit of each byte.
     const MORE: u64 = 0x8080_8080_8080_8080;
     let word = u64::from_le_bytes(bytes);
-    let last = !word & MORE;
-    if last == 0 {
-        return None;
+    let mut len = 1;
+    while word >> (8 * len - 1) & 1 != 0 {
+        len += 1;
+        if len > 8 {
+            return None;
+        }
     }
     // Neighbours move together: to 14 bits, 28, and all.
-    let mut bits = word & (last ^ (last - 1)) & !MORE;
+    let mut bits = word & u64::MAX >> (64 - 8 * len) & !MORE;
     bits = bits & 0x007f_007f_007f_007f | (bits & 0x7f00_7f00_7f00_7f00) >> 1;
     bits = bits & 0x0000_3fff_0000_3fff | (bits & 0x3fff_0000_3fff_0000) >> 2;
     bits = bits & 0x0fff_ffff | (bits & 0x0fff_ffff_0000_0000) >> 4;
-    Some((bits, (last.trailing_zeros() / 8 + 1) as usize))
+    Some((bits, len))
 }
 
 /// A number of several bytes, and how many they are.
