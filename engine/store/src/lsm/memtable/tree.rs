@@ -296,8 +296,18 @@ impl Tree {
         }
     }
 
+    /// Whether nothing was inserted yet.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.root().page(&self.arena).order().len() == 0
+    }
+
     /// The first version that does not stand before `(key, stamp)`.
     pub(super) fn at_or_after(&self, key: &[u8], stamp: Stamp) -> Option<Place> {
+        // As it is after a compaction, and until the first write of a store that is only read.
+        if self.is_empty() {
+            return None;
+        }
         let wanted = self.wanted(key, stamp);
         loop {
             let (page, at) = self.find(wanted);
