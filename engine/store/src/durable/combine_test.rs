@@ -241,3 +241,30 @@ fn a_leader_that_panics_carries_out_nothing_and_leaves_the_others_to_the_next() 
     assert_eq!(db.read(b"key", <[u8]>::len).unwrap(), Some(2));
     assert_eq!(db.append(b"key", b"c"), Ok(3));
 }
+
+#[test]
+fn operations_of_a_leader_that_panics_while_it_writes_get_an_error() {
+    // The write, and its sync.
+    for step in 0..2 {
+        let disk = SimDisk::new();
+        let db = open(&disk, manual());
+        db.set(b"key", b"1").unwrap();
+        let operations = [Op::Increment(1), Op::Increment(1), Op::Append("0"), Op::Delete];
+        disk.before(disk.operations() + step, || panic!("the file system panics"));
+        let found = grouped(&db, &["key"], &operations);
+        assert_eq!(found[0], None, "the leader did not panic");
+        let is_told =
+            |found: &Option<String>| found.as_ref().is_some_and(|found| found.starts_with("Err(Panicked"));
+        assert!(found[1..].iter().all(is_told), "{found:?}");
+        // Nothing hangs, and nothing of the group is seen.
+        assert_eq!(db.read(b"key", <[u8]>::to_vec).unwrap(), Some(b"1".to_vec()));
+        assert!(matches!(db.increment(b"key", 1), Err(Error::Panicked { .. })));
+        assert!(matches!(db.set(b"other", b"1"), Err(Error::Panicked { .. })));
+        assert_eq!(db.compare_and_set(b"key", Some(b"2"), None), Ok(false));
+        drop(db);
+        disk.restart(crate::lsm::Survival::Some(step));
+        // All of the group or nothing: its last operation deletes the key.
+        let number = open(&disk, manual()).increment(b"key", 0);
+        assert!(matches!(number, Ok(0 | 1)), "{number:?}");
+    }
+}

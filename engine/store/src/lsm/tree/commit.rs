@@ -80,6 +80,12 @@ impl Outcome {
 }
 
 impl Queue {
+    /// Batches that wait.
+    #[cfg(all(test, not(shuttle)))]
+    pub(super) fn waiting(&self) -> usize {
+        self.batches.len()
+    }
+
     /// Whether there are batches that wait.
     pub(super) fn is_awaited(&self) -> bool {
         !self.batches.is_empty()
@@ -238,12 +244,13 @@ impl Inner {
             // It failed since this write looked.
             self.look()?;
         }
-        self.append(commit, group).inspect_err(|error| {
-            commit.is_suspect = true;
-            // While the log is locked: a writer that finds it suspect finds the reason.
-            self.health.fail(Work::Writes, error);
-            self.wake_all();
-        })?;
+        let appending = Appending { inner: self, commit };
+        let done = self.append(&mut *appending.commit, group);
+        match &done {
+            Ok(()) => std::mem::forget(appending),
+            Err(error) => appending.fail(error),
+        }
+        done?;
         point();
         self.published.store(commit.next - 1, Ordering::Release);
         Ok(())
@@ -289,6 +296,12 @@ impl Inner {
 
     /// Begins a new memtable and log; the old ones wait to be flushed. Waits while there are too many of them.
     pub(crate) fn freeze(&self, commit: &mut Commit, needed: usize) -> Result<()> {
+        // A writer that panicked may have left half a batch in the memtable, which no table must hold.
+        if commit.is_suspect
+            && let Some(error @ Error::Panicked { .. }) = self.health.failure()
+        {
+            return Err(error);
+        }
         let mut state = self.state.lock();
         if self.is_full(&state.view) && self.options.has_workers {
             self.stall(&mut state)?;
@@ -377,6 +390,34 @@ impl Inner {
     pub(super) fn is_full(&self, view: &View) -> bool {
         view.frozen.len() >= self.options.frozen_memtables
             || view.version.levels[0].len() >= self.options.level0_stop
+    }
+}
+
+/// A batch on its way into the log and the memtable. Dropped, its thread panicked: how far it came is
+/// unknown.
+struct Appending<'a> {
+    inner: &'a Inner,
+    commit: &'a mut Commit,
+}
+
+impl Appending<'_> {
+    /// While the log is locked: a writer that finds it suspect finds the reason.
+    fn note(&mut self, error: &Error) {
+        self.commit.is_suspect = true;
+        self.inner.health.fail(Work::Writes, error);
+        self.inner.wake_all();
+    }
+
+    #[cold]
+    fn fail(mut self, error: &Error) {
+        self.note(error);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Appending<'_> {
+    fn drop(&mut self) {
+        self.note(&Error::Panicked { thread: "a writer" });
     }
 }
 

@@ -47,6 +47,9 @@ mod options;
 mod pace;
 #[cfg(test)]
 mod pace_test;
+#[cfg(not(shuttle))]
+#[cfg(test)]
+mod panic_test;
 mod pinned;
 #[cfg(test)]
 mod power_test;

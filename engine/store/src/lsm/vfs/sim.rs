@@ -48,6 +48,9 @@ pub(crate) enum Survival {
 #[derive(Clone)]
 pub(crate) struct SimDisk(Arc<Mutex<State>>);
 
+/// What a test does just before an operation, in the thread that makes it.
+type Hook = Arc<dyn Fn() + Send + Sync>;
+
 #[derive(Default, Clone)]
 struct State {
     files: Vec<Inode>,
@@ -67,6 +70,7 @@ struct State {
     /// Random numbers that were drawn.
     drawn: u64,
     fault: Option<(u64, Fault)>,
+    hook: Option<(u64, Hook)>,
     faults: Option<Faults>,
     dead: bool,
     /// Handles of before a restart are dead.
@@ -196,6 +200,12 @@ impl SimDisk {
         self.0.lock().fault = Some((operation, fault));
     }
 
+    /// Just before the operation with this number, its thread runs the hook, which may wait or panic. Once.
+    #[cfg(not(shuttle))]
+    pub(crate) fn before(&self, operation: u64, hook: impl Fn() + Send + Sync + 'static) {
+        self.0.lock().hook = Some((operation, Arc::new(hook)));
+    }
+
     /// The power comes back. What was not synced survives as said; earlier handles are dead, locks are gone, no fault is left.
     pub(crate) fn restart(&self, survival: Survival) {
         let mut state = self.0.lock();
@@ -291,6 +301,11 @@ impl SimDisk {
 
     fn enter(&self) -> MutexGuard<'_, State> {
         pause();
+        let mut state = self.0.lock();
+        let now = state.operations;
+        let Some((_, hook)) = state.hook.take_if(|(at, _)| *at == now) else { return state };
+        drop(state);
+        hook();
         self.0.lock()
     }
 
