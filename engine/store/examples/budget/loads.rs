@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
+#[path = "cached.rs"]
+mod cached;
+
 const MIB: u64 = 1 << 20;
 
 /// What a load took.
@@ -41,7 +44,7 @@ impl Size {
 type Load = fn(Size, &Path) -> Result<Measured>;
 
 /// All loads by name.
-pub(crate) const LOADS: [(&str, Load); 7] = [
+pub(crate) const LOADS: [(&str, Load); 8] = [
     ("large-values", |size, path| large_values(size, path, Profile::Default, 60)),
     ("large-values-low-memory", |size, path| large_values(size, path, Profile::LowMemory, 400)),
     ("snapshots", snapshots),
@@ -49,6 +52,7 @@ pub(crate) const LOADS: [(&str, Load); 7] = [
     ("random", random),
     ("ingest", ingest),
     ("mixed-values", mixed_values),
+    ("cached", cached::cached),
 ];
 
 fn status(field: &str) -> Result<u64> {
@@ -97,7 +101,7 @@ fn key(number: u64) -> [u8; 8] {
 }
 
 /// The longest values there may be, written, merged, read and walked.
-fn large_values(size: Size, path: &Path, profile: Profile, count: u64) -> Result<Measured> {
+pub(crate) fn large_values(size: Size, path: &Path, profile: Profile, count: u64) -> Result<Measured> {
     let budget = size.budget(profile);
     let quarter = noise((budget / 4) as usize);
     let longest = (budget / 12) as usize - 8;

@@ -61,7 +61,7 @@ impl Durable {
         }
         [Some(&start), end.as_ref()].into_iter().flatten().try_for_each(|key| check_bound(key))?;
         let _locks = self.locks.all_alone();
-        self.write_batch(|batch| batch.delete_range(&start, end.as_deref()))
+        self.write_batch(0, |batch| batch.delete_range(&start, end.as_deref()))
     }
 
     pub(crate) fn clear(&self) -> Result<()> {

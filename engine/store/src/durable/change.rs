@@ -60,7 +60,7 @@ impl Durable {
         check_value_len(value.len())?;
         self.check_entry(key.len(), value.len())?;
         let _lock = self.overwrite(key)?;
-        self.write_batch(|batch| batch.set(key, value))
+        self.write_batch(key.len() + value.len(), |batch| batch.set(key, value))
     }
 
     pub(crate) fn set_with(&self, key: &[u8], value: &[u8], options: SetOptions) -> Result<SetOutcome> {
@@ -71,7 +71,8 @@ impl Durable {
         {
             let _lock = self.overwrite(key)?;
             let value = until(options.expiry, None, || self.now_ms()).map(|until_ms| (value, until_ms));
-            self.write_batch(|batch| batch.put_timed(key, value))?;
+            let bytes = key.len() + value.map_or(0, |(value, _)| value.len());
+            self.write_batch(bytes, |batch| batch.put_timed(key, value))?;
             return Ok(SetOutcome { written: true, previous: None });
         }
         self.modify(1, [key, value], move |entries, [key, value]| set_with(entries, key, value, options))
@@ -106,7 +107,8 @@ impl Durable {
         }
         self.may_write()?;
         let _locks = self.locks.several_shared(pairs.iter().map(|(key, _)| *key))?;
-        self.write_batch(|batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
+        let bytes = pairs.iter().map(|(key, value)| key.len() + value.len()).sum();
+        self.write_batch(bytes, |batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
     }
 
     pub(crate) fn take(&self, key: &[u8]) -> Result<Option<Value>> {

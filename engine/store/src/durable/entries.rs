@@ -42,7 +42,10 @@ impl Entries for Direct<'_> {
 
     fn write(&mut self, writes: &[Write]) -> Result<()> {
         self.0.check_entries(writes)?;
-        self.0.write_batch(|batch| writes.iter().for_each(|(key, value)| batch.put_timed(key, *value)))
+        let bytes = writes.iter().map(|(key, value)| key.len() + value.map_or(0, |(value, _)| value.len()));
+        self.0.write_batch(bytes.sum(), |batch| {
+            writes.iter().for_each(|(key, value)| batch.put_timed(key, *value))
+        })
     }
 }
 
@@ -63,7 +66,9 @@ impl<'a> Combined<'a> {
     }
 
     pub(super) fn commit(&self) -> Result<()> {
-        self.durable.write_batch(|batch| {
+        let len = |value: &Option<Timed<Vec<u8>>>| value.as_ref().map_or(0, |(value, _)| value.len());
+        let bytes = self.written.iter().map(|(key, value)| key.len() + len(value)).sum();
+        self.durable.write_batch(bytes, |batch| {
             for (key, value) in &self.written {
                 batch.put_timed(key, value.as_ref().map(|(value, until_ms)| (&value[..], *until_ms)));
             }

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::event::OnEvent;
 use crate::lsm::sync::Mutex;
 use crate::lsm::{Batch as TreeBatch, Events, SyncMode as TreeSyncMode, Tree, TreeOptions, Vfs, disk};
+use crate::nonblocking::NonBlocking;
 use combine::Combining;
 use keys::Locks;
 use scan::Positions;
@@ -50,6 +51,8 @@ pub(crate) struct Durable {
     hits: AtomicU64,
     misses: AtomicU64,
     positions: Mutex<Positions>,
+    /// Held while a long batch is written. Locked after keys, and before anything of the tree.
+    long_writes: Mutex<()>,
 }
 
 /// The largest entry is this part of the memory budget: while it is written, flushed and merged there are
@@ -59,6 +62,9 @@ const ENTRY_PART: u64 = 12;
 /// The largest batch, as a memtable holds it, is this part of the memory budget: two memtables, one that is
 /// written to and one that waits to be flushed, may be as long.
 const BATCH_PART: u64 = 4;
+
+/// Writes above this part of the largest entry wait for each other.
+const LONG_PART: u64 = 8;
 
 /// Limits that keep writes within the memory budget, in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -122,6 +128,7 @@ impl Durable {
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             positions: Mutex::default(),
+            long_writes: Mutex::default(),
         })
     }
 
@@ -130,8 +137,15 @@ impl Durable {
         self.tree.now_ms()
     }
 
-    /// Hands an empty batch to `fill` and carries it out.
-    fn write_batch(&self, fill: impl FnOnce(&mut TreeBatch)) -> Result<()> {
+    /// Hands an empty batch to `fill` and carries it out. Keys and values are so many bytes: a long batch
+    /// is only made when none of another thread is under way, because each is a copy.
+    fn write_batch(&self, bytes: usize, fill: impl FnOnce(&mut TreeBatch)) -> Result<()> {
+        let is_long = bytes as u64 > self.limits.entry / LONG_PART;
+        let _alone = match is_long {
+            true if NonBlocking::is_on() => Some(self.long_writes.try_lock().ok_or(Error::WouldBlock)?),
+            true => Some(self.long_writes.lock()),
+            false => None,
+        };
         let mut batch = BATCH.take();
         fill(&mut batch);
         let done = self.check_batch(&batch).and_then(|()| self.tree.write(&batch));

@@ -211,6 +211,8 @@ impl DurableOptions {
             targets: Targets { level0_tables: 5, base_bytes, multiplier: 10 },
             level0_stop,
             merge_bytes_per_second: self.merge_bytes_per_second,
+            queue_bytes: memtable_bytes as usize / 4,
+            merge_ahead_bytes: budget / 16,
             merge_threads: self.merge_threads.unwrap_or(MERGE_THREADS),
             debt_slow: 2 * base_bytes,
             debt_stop: 4 * base_bytes,

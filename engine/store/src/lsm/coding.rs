@@ -1,11 +1,13 @@
 //! How are numbers written where most are small? Seven bits a byte, the lowest first, the top bit set while more follow (LEB128).
 
+use super::buffer::Sink;
+
 /// Bytes of the longest number.
 pub(crate) const MAX_VARINT: usize = 10;
 
 /// Appends a number.
 #[inline]
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn put_varint(out: &mut impl Sink, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;

@@ -5,7 +5,9 @@
 
 use super::manifest::{Edit, Manifest, TableFacts};
 use super::record::{Kind, Record, Stamp};
-use super::table::{BlockCache, Compression, PageCache, Shape, Table, TableBuilder, TableCursor, hash};
+use super::table::{
+    BlockCache, Compression, MOST_AHEAD, PageCache, Shape, Table, TableBuilder, TableCursor, hash,
+};
 use super::vfs::{Disk, Vfs};
 use super::wal::{Ended, LogWriter, Write, put_write, read, writes};
 use std::path::{Path, PathBuf};
@@ -128,7 +130,7 @@ fn tables_of_version_1_are_read_compressed_and_not() {
         pages.set_stored(u64::MAX);
         let table = Arc::new(table.asking(&pages));
         assert_eq!(table.versions(), versions().len() as u64);
-        let mut cursor = TableCursor::new(Arc::clone(&table));
+        let mut cursor = TableCursor::new(Arc::clone(&table), MOST_AHEAD);
         let mut found = Vec::new();
         cursor.first().unwrap();
         while let Some(record) = cursor.record() {

@@ -1,6 +1,6 @@
 //! Where does memory come from that is used piece by piece and goes as a whole? From one anonymous mapping, whose pages become resident when they are first written, or ahead of that by a range.
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap_anonymous, mremap, munmap};
 use std::ops::Range;
 use std::ptr::NonNull;
 
@@ -51,6 +51,30 @@ impl Mapping {
             unsafe { madvise(self.at(range.start).as_ptr().cast(), range.len(), Advice::LinuxPopulateWrite) };
     }
 
+    /// Makes it longer, perhaps at another address, without copying what it holds. False where the system
+    /// has no addresses for that; then it is as it was.
+    pub(super) fn grow(&mut self, len: usize) -> bool {
+        // SAFETY: the mapping is this one's, and the exclusive reference says that there is none into it.
+        let raw = unsafe { mremap(self.base.as_ptr().cast(), self.len, len, MremapFlags::MAYMOVE) };
+        let Some(base) = raw.ok().and_then(|raw| NonNull::new(raw.cast::<u8>())) else { return false };
+        (self.base, self.len) = (base, len);
+        true
+    }
+
+    /// All of it, for an owner that hands out no addresses.
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` bytes are mapped, zeroed or written; who holds `&self` keeps them from being written.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
+    }
+
+    /// All of it, to be written, for such an owner.
+    #[inline]
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the reference is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
+    }
+
     /// The address of an offset, which must not lie behind the end.
     #[inline]
     pub(super) fn at(&self, offset: usize) -> NonNull<u8> {
@@ -64,6 +88,16 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is this one's, and references into it cannot outlive its owner.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+/// Lets the allocator of the system give freed memory back. glibc does so by itself only at the end of
+/// its heaps.
+pub(super) fn return_freed() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: may be called at any time from any thread, and changes no setting of the allocator.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 

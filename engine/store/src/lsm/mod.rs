@@ -1,5 +1,6 @@
 //! The durable store: a log, a memtable, and tables in levels.
 
+mod buffer;
 mod checksum;
 mod coding;
 mod common;
@@ -11,6 +12,7 @@ mod file_name;
 #[cfg(test)]
 mod fixture_test;
 mod iter;
+mod long_values;
 mod manifest;
 mod mapping;
 mod memtable;

@@ -2,7 +2,7 @@
 //! that are checked against the model.
 
 use super::model::{Bytes, Change, Effect, Entry, Part, State, apply};
-use super::options::one_of;
+use super::options::{batch_limit, one_of};
 use super::world::World;
 use crate::durable::{Durable, Snapshot};
 use crate::error::{Error, Result};
@@ -26,6 +26,7 @@ pub(super) struct Habits {
     is_decimal: bool,
     longest: usize,
     pub(super) entry_limit: usize,
+    pub(super) batch_limit: usize,
     pub(super) clients: u8,
     /// Kinds of steps that this run has.
     pub(super) steps: Vec<u32>,
@@ -53,6 +54,7 @@ impl Habits {
             is_decimal: random.bool(),
             longest: one_of(random, &[8, 40, 120]),
             entry_limit,
+            batch_limit: batch_limit(entry_limit as u64) as usize,
             clients: random.u8(1..=3),
             steps: (0..kinds).map(|_| one_of(random, &[0, 1, 1, 2, 5])).collect(),
         }

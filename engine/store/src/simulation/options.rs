@@ -9,7 +9,6 @@ use std::time::Duration;
 
 pub(super) struct Drawn {
     pub(super) tree: TreeOptions,
-    /// Batches are as long as they come: clients of the simulation know the limit of entries.
     pub(super) limits: Limits,
     /// The most steps of a phase.
     pub(super) steps: u32,
@@ -55,6 +54,8 @@ impl Drawn {
             },
             level0_stop: level0_tables + random.usize(1..=6),
             merge_bytes_per_second: one_of(random, &[None, None, None, Some(100_000)]),
+            queue_bytes: one_of(random, &[100, 1_000, 1 << 20]),
+            pinned_bytes: one_of(random, &[memtable_bytes as u64, 5 * memtable_bytes as u64, u64::MAX]),
             merge_threads: one_of(random, &[1, 2, 2, 3]),
             debt_slow: one_of(random, &[2_000, 20_000, 1 << 20]),
             debt_stop: one_of(random, &[20_000, 60_000, 1 << 20]),
@@ -68,10 +69,16 @@ impl Drawn {
         let budget = memtable_bytes as u64 * one_of(random, &[2, 4, 10]);
         Self {
             tree,
-            limits: Limits { budget, entry: budget / 4, batch: u64::MAX },
+            // Nine of the longest entries fit.
+            limits: Limits { budget, entry: budget / 4, batch: batch_limit(budget / 4) },
             steps: one_of(random, &[20, 60, 200]),
         }
     }
+}
+
+/// Bytes of the longest batch, where an entry has so many at most.
+pub(super) fn batch_limit(entry: u64) -> u64 {
+    10 * (entry + 200)
 }
 
 fn compressed() -> Compression {

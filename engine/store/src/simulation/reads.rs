@@ -250,7 +250,17 @@ fn cursors(client: &mut Client, (world, db): (&World, &Durable)) -> Result<()> {
 }
 
 fn keep(client: &mut Client, (world, db): (&World, &Durable)) -> Result<()> {
-    let held = Held { snapshot: db.snapshot(), state: live(client, world) };
+    let snapshot = match db.snapshot_to_hold() {
+        Ok(snapshot) => snapshot,
+        Err(Error::SnapshotsHoldMemory { held, limit }) => {
+            assert!(held > limit, "{held} bytes are held, {limit} are allowed");
+            world.count("snapshots refused");
+            client.snapshots.clear();
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    let held = Held { snapshot, state: live(client, world) };
     if client.snapshots.len() < 4 {
         client.snapshots.push(held);
     } else {

@@ -20,7 +20,7 @@ fn is_too_large(error: &Error) -> bool {
 }
 
 /// The steps, and how often each is drawn unless the run has fewer or more of it.
-pub(super) const STEPS: [(&str, u32, fn(&mut Client, Here)); 19] = [
+pub(super) const STEPS: [(&str, u32, fn(&mut Client, Here)); 20] = [
     ("set", 10, set),
     ("set_with", 6, set_with),
     ("compare_and_set", 3, compare_and_set),
@@ -38,6 +38,7 @@ pub(super) const STEPS: [(&str, u32, fn(&mut Client, Here)); 19] = [
     ("transfer", 6, transfer),
     ("ingest", 2, ingest),
     ("too large", 1, too_large),
+    ("batch too long", 1, batch_too_long),
     ("delete_range apart", 2, delete_range_apart),
     ("reads", 12, super::reads::some),
 ];
@@ -73,6 +74,27 @@ fn too_large(client: &mut Client, here: Here) {
     client.change(here, "set too large", Vec::new(), Expected::Refusal(is_too_large), |db| {
         db.set(&key, &value)
     });
+}
+
+/// Of a batch that the budget has no room for nothing happens.
+fn batch_too_long(client: &mut Client, here: Here) {
+    let (mut batch, mut pairs, mut bytes) = (Batch::new(), Vec::new(), 0);
+    while bytes <= client.habits.batch_limit {
+        let key = client.key();
+        let value = vec![1; client.habits.entry_limit.saturating_sub(key.len())];
+        bytes += key.len() + value.len();
+        batch.set(&key, &value);
+        pairs.push((key, value));
+    }
+    let pairs: Vec<_> = pairs.iter().map(|(key, value)| (&key[..], &value[..])).collect();
+    let is_batch = client.random.bool();
+    client.change(here, "batch too long", Vec::new(), Expected::Refusal(is_too_long), |db| {
+        if is_batch { db.write(&batch) } else { db.set_many(&pairs) }
+    });
+}
+
+fn is_too_long(error: &Error) -> bool {
+    matches!(error, Error::BatchTooLong { .. })
 }
 
 fn set_with(client: &mut Client, here: Here) {

@@ -49,6 +49,7 @@ fn walk(
         if output.until.is_some_and(|until| found > until) {
             break;
         }
+        output.long_values.note(value.len());
         read += found.len() + value.len();
         if read >= STEP {
             go_on(read as u64)?;

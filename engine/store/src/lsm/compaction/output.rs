@@ -1,8 +1,10 @@
 //! Where do new tables go, and what is known of one when it is written?
 
 use crate::error::{Error, Result};
+use crate::lsm::buffer::LONG;
 use crate::lsm::common::Common;
 use crate::lsm::file_name::FileName;
+use crate::lsm::long_values::LongValues;
 use crate::lsm::manifest::{TableFacts, Version};
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Kind, Record, Sequence};
@@ -30,6 +32,8 @@ pub(crate) struct Output<'a> {
     pub(crate) now_ms: u64,
     /// The store's, to tell it of expired values that are left out.
     pub(crate) time: &'a StoreTime,
+    /// The store's, to tell it of long values.
+    pub(crate) long_values: &'a Arc<LongValues>,
     /// Only keys above this one are written, and up to that one.
     pub(crate) after: Option<&'a [u8]>,
     pub(crate) until: Option<&'a [u8]>,
@@ -55,6 +59,7 @@ pub(crate) struct Open {
     deletions: u64,
     first_end_ms: Option<u64>,
     cleaned: Sequence,
+    long_values: Arc<LongValues>,
 }
 
 impl Open {
@@ -62,9 +67,11 @@ impl Open {
         let path = table_path(output.directory, number);
         let file = output.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
         let builder = TableBuilder::new(file, number, output.shape);
-        Ok(Self { path, number, builder, deletions: 0, first_end_ms: None, cleaned: output.ranges.newest() })
+        let (cleaned, long_values) = (output.ranges.newest(), Arc::clone(output.long_values));
+        Ok(Self { path, number, builder, deletions: 0, first_end_ms: None, cleaned, long_values })
     }
 
+    /// Adds the only version of a key that the table gets.
     pub(crate) fn add(&mut self, record: &Record) -> Result<()> {
         match record.stamp.kind() {
             Kind::Set => {}
@@ -74,7 +81,13 @@ impl Open {
                 self.first_end_ms = Some(self.first_end_ms.map_or(end, |first| first.min(end)));
             }
         }
-        self.builder.add(record).map_err(|error| Error::io(&self.path, "write", &error))
+        let done = if record.value.len() >= LONG {
+            let _alone = self.long_values.make_alone();
+            self.builder.add_alone(record)
+        } else {
+            self.builder.add(record)
+        };
+        done.map_err(|error| Error::io(&self.path, "write", &error))
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -88,7 +101,7 @@ impl Open {
 
     /// Ends the table and syncs it; its name does not last yet. `None`, where there was no version.
     pub(crate) fn finish(self) -> Result<Option<TableFacts>> {
-        let Self { path, number, builder, deletions, first_end_ms, cleaned } = self;
+        let Self { path, number, builder, deletions, first_end_ms, cleaned, .. } = self;
         let finished = builder.finish().map_err(|error| Error::io(&path, "write", &error))?;
         Ok(finished.map(|finished| TableFacts {
             number,

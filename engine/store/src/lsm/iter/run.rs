@@ -6,6 +6,7 @@ use crate::lsm::manifest::TableHandle;
 use crate::lsm::memtable::MemtableCursor;
 use crate::lsm::range_deletions::Piece;
 use crate::lsm::record::{MAX_SEQUENCE, Record, Stamp};
+use crate::lsm::table::MOST_AHEAD;
 use std::sync::Arc;
 
 const NEWEST: Stamp = Stamp::newest_at(MAX_SEQUENCE);
@@ -23,12 +24,22 @@ pub(crate) enum Run {
 impl Run {
     /// One table as a run.
     pub(crate) fn table(table: &TableHandle) -> Self {
-        Self::Table(StampedCursor::new(table))
+        Self::table_reading(table, MOST_AHEAD)
+    }
+
+    /// The same, which reads so many bytes ahead at most.
+    pub(crate) fn table_reading(table: &TableHandle, most_ahead: usize) -> Self {
+        Self::Table(StampedCursor::new(table, most_ahead))
     }
 
     /// The tables of a level as one run.
     pub(crate) fn level(tables: LevelTables) -> Self {
-        Self::Level(LevelCursor { tables, number: 0, table: None })
+        Self::level_reading(tables, MOST_AHEAD)
+    }
+
+    /// The same, which reads so many bytes ahead at most.
+    pub(crate) fn level_reading(tables: LevelTables, most_ahead: usize) -> Self {
+        Self::Level(LevelCursor { tables, number: 0, table: None, most_ahead })
     }
 
     #[inline]
@@ -188,6 +199,7 @@ pub(crate) struct LevelCursor {
     tables: LevelTables,
     number: usize,
     table: Option<StampedCursor>,
+    most_ahead: usize,
 }
 
 impl LevelCursor {
@@ -207,7 +219,7 @@ impl LevelCursor {
         };
         let number = number.unwrap_or_default();
         if self.number != number || self.table.is_none() {
-            self.table = Some(StampedCursor::new(table));
+            self.table = Some(StampedCursor::new(table, self.most_ahead));
             self.number = number;
         }
         self.table.as_mut().map_or(Ok(()), go)

@@ -17,11 +17,12 @@ pub(crate) struct StampedCursor {
 }
 
 impl StampedCursor {
-    /// A cursor that stands nowhere yet.
-    pub(crate) fn new(handle: &TableHandle) -> Self {
+    /// A cursor that stands nowhere yet, and reads so many bytes ahead at most.
+    pub(crate) fn new(handle: &TableHandle, most_ahead: usize) -> Self {
         let ingested_at = handle.facts.is_ingested.then_some(handle.facts.last_sequence);
         let last_sequence = handle.facts.last_sequence;
-        Self { cursor: TableCursor::new(Arc::clone(&handle.table)), ingested_at, last_sequence }
+        let cursor = TableCursor::new(Arc::clone(&handle.table), most_ahead);
+        Self { cursor, ingested_at, last_sequence }
     }
 
     /// No version in the table is newer.
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
     use crate::lsm::manifest::TableFacts;
     use crate::lsm::record::Kind;
-    use crate::lsm::table::{Compression, Shape, Table, TableBuilder};
+    use crate::lsm::table::{Compression, MOST_AHEAD, Shape, Table, TableBuilder};
     use crate::lsm::vfs::{SimDisk, Vfs};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -145,7 +146,7 @@ mod tests {
             let disk = SimDisk::new();
             disk.make_dir(std::path::Path::new("/d"));
             let (ingested, written) = (handle(&disk, &keys, 0, true), handle(&disk, &keys, 7, false));
-            let (mut one, mut other) = (StampedCursor::new(&ingested), StampedCursor::new(&written));
+            let (mut one, mut other) = (StampedCursor::new(&ingested, MOST_AHEAD), StampedCursor::new(&written, MOST_AHEAD));
             for (step, key, sequence) in moves {
                 for cursor in [&mut one, &mut other] {
                     match step {

@@ -6,11 +6,25 @@
 //! count      of restarts, 4 bytes
 //! ```
 
-use crate::lsm::coding::put_varint;
+use crate::lsm::buffer::Buffer;
+use crate::lsm::coding::{MAX_VARINT, put_varint};
 use crate::lsm::record::{Record, shared_len};
 
 /// Entries from one that shares nothing to the next, at least.
 const RESTART_INTERVAL: usize = 16;
+
+/// A block of one version.
+pub(super) fn alone(record: &Record, room_behind: usize) -> Buffer {
+    let needed = 4 * MAX_VARINT + record.key.len() + record.value.len() + 4;
+    let mut block = Buffer::with_capacity(needed + room_behind);
+    for number in [0, record.key.len() as u64, record.value.len() as u64, record.stamp.raw()] {
+        put_varint(&mut block, number);
+    }
+    for bytes in [record.key, record.value, &0_u32.to_le_bytes()] {
+        block.extend_from_slice(bytes);
+    }
+    block
+}
 
 /// Collects the versions of one block, which are added in their order.
 pub(crate) struct BlockBuilder {

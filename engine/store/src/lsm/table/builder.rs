@@ -1,6 +1,6 @@
 //! How is a table written? Blocks, filter, index and footer, one after the other, once; nobody reads it before it is synced.
 
-use super::block_builder::BlockBuilder;
+use super::block_builder::{self, BlockBuilder};
 use super::filter::{self, FilterBuilder};
 use super::footer::Footer;
 use super::frame::{self, Compression};
@@ -80,19 +80,45 @@ impl TableBuilder {
         if is_new_key && !self.block.is_empty() && self.block.len() >= self.shape.block_bytes {
             self.end_block()?;
         }
+        self.begin(record.key, is_new_key);
+        self.block.add(record);
+        self.count(record);
+        Ok(())
+    }
+
+    /// Adds a long version as a block of its own, which goes to the file at once. Its key has no other
+    /// version in the table.
+    pub(crate) fn add_alone(&mut self, record: &Record) -> io::Result<()> {
+        if !self.block.is_empty() {
+            self.end_block()?;
+        }
+        self.begin(record.key, true);
+        let block = block_builder::alone(record, frame::TRAILER);
+        let block = frame::whole(block, self.shape.compression, self.number);
+        self.write(self.out.len())?;
+        write_all_at(&mut *self.file, &block, self.written)?;
+        self.written += block.len() as u64;
+        self.ended = Some(record.key.to_vec());
+        self.count(record);
+        Ok(())
+    }
+
+    /// Notes a key before its first version is added, and its place where it begins a block.
+    fn begin(&mut self, key: &[u8], is_new_key: bool) {
         if let Some(last) = self.ended.take() {
-            self.index.add(&last, Some(record.key), self.len());
+            self.index.add(&last, Some(key), self.len());
         }
         if self.first_key.is_none() {
-            self.first_key = Some(record.key.to_vec());
+            self.first_key = Some(key.to_vec());
         }
         if is_new_key && self.shape.filter_bits_per_key > 0 {
-            self.filter.add(filter::hash(record.key));
+            self.filter.add(filter::hash(key));
         }
-        self.block.add(record);
+    }
+
+    fn count(&mut self, record: &Record) {
         self.versions += 1;
         self.last_sequence = self.last_sequence.max(record.stamp.sequence());
-        Ok(())
     }
 
     fn last_key(&self) -> &[u8] {
@@ -108,8 +134,9 @@ impl TableBuilder {
             self.raw = Vec::new();
         }
         // Whole pieces, so that each begins where a folio may.
-        let whole = self.out.len() / self.shape.piece_bytes * self.shape.piece_bytes;
-        self.write(whole)?;
+        let piece = self.shape.piece_bytes as u64;
+        let whole = (self.len() / piece * piece).saturating_sub(self.written);
+        self.write(whole as usize)?;
         let ordinary = self.shape.piece_bytes + 2 * self.shape.block_bytes;
         if self.out.capacity() > ordinary + KEPT {
             self.out.shrink_to(ordinary);

@@ -10,6 +10,7 @@ use super::recent::{BlockKey, HASH, Recent, hashed, packed};
 use super::shard::{ENTRY, Shard};
 use super::slab::Slab;
 use crate::lsm::counter::Counter;
+use crate::lsm::mapping::return_freed;
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -21,6 +22,9 @@ const LEAST_BLOCKS: usize = 64;
 
 /// One part in so many of what the cache may have it may take beyond that, of pages that were of use before.
 const SLACK: u64 = 16;
+
+/// So much has to leave the cache before the allocator is asked to give it back to the system.
+const FREED: u64 = 1 << 20;
 
 /// Alone in its line of the processor's cache: threads that read different shards do not disturb each other.
 #[repr(align(64))]
@@ -74,13 +78,21 @@ impl BlockCache {
         if slab.as_ref().is_some_and(|slab| slab.taken_bytes() > bytes.saturating_add(bytes / SLACK)) {
             *slab = Slab::new(self.shape.0, self.shape.1);
         }
+        let mut freed = 0;
         for shard in &self.shards {
             let Some(mut shard) = shard.0.try_write() else { continue };
+            let before = shard.bytes();
             if shard.is_of(slab.as_ref()) {
                 shard.shrink(capacity, capacity);
             } else {
                 *shard = Shard::new(slab.clone());
             }
+            freed += before.saturating_sub(shard.bytes());
+        }
+        drop(slab);
+        if freed >= FREED && freed > self.shape.0 / SLACK {
+            // Blocks that were allocated, because they are longer than a piece.
+            return_freed();
         }
     }
 

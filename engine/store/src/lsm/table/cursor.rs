@@ -8,29 +8,27 @@
 use super::block::{BlockCursor, Damage, Space};
 use super::reader::Table;
 use crate::error::Result;
+use crate::lsm::buffer::Buffer;
 use crate::lsm::record::{Record, Stamp};
 use std::sync::Arc;
 
 /// Bytes that are read for the second block in a row, and at most.
-const FIRST_AHEAD: u64 = 4 << 10;
-const MOST_AHEAD: u64 = 128 << 10;
-
-/// Blocks above it are long. Some blocks of tests are.
-const LONG: usize = if cfg!(test) { 100 } else { MOST_AHEAD as usize };
+const FIRST_AHEAD: usize = 4 << 10;
+pub(crate) const MOST_AHEAD: usize = 128 << 10;
 
 /// A piece of the file, from a block's beginning on.
 #[derive(Default)]
 struct Piece {
-    framed: Vec<u8>,
+    framed: Buffer,
     begin: u64,
     /// Bytes to be read where the next block is a neighbour of this one; 0 for the block alone.
-    ahead: u64,
+    ahead: usize,
 }
 
 impl Piece {
     /// Gives the memory back where it is that of a long block.
-    fn drop_long(&mut self) {
-        if self.framed.capacity() > LONG {
+    fn drop_long(&mut self, most: usize) {
+        if self.framed.capacity() > most {
             *self = Self { ahead: self.ahead, ..Self::default() };
         }
     }
@@ -46,12 +44,14 @@ impl Piece {
 pub(crate) struct TableCursor {
     table: Arc<Table>,
     number: usize,
-    block: Option<BlockCursor<Vec<u8>>>,
+    block: Option<BlockCursor<Buffer>>,
     piece: Piece,
     /// Space of a block that is no longer needed.
-    spare: Vec<u8>,
+    spare: Buffer,
     /// The place, where its block was given back.
     parked: Option<Parked>,
+    /// Bytes that are read ahead at most. Blocks above it are long.
+    most_ahead: usize,
 }
 
 /// A place whose block is not in memory.
@@ -61,9 +61,17 @@ struct Parked {
 }
 
 impl TableCursor {
-    /// A cursor that stands nowhere yet.
-    pub(crate) fn new(table: Arc<Table>) -> Self {
-        Self { table, number: 0, block: None, piece: Piece::default(), spare: Vec::new(), parked: None }
+    /// A cursor that stands nowhere yet, and reads so many bytes ahead at most.
+    pub(crate) fn new(table: Arc<Table>, most_ahead: usize) -> Self {
+        let (piece, spare) = (Piece::default(), Buffer::new());
+        let most_ahead = most_ahead.clamp(FIRST_AHEAD, MOST_AHEAD);
+        Self { table, number: 0, block: None, piece, spare, parked: None, most_ahead }
+    }
+
+    /// Blocks above it are long. Most blocks of tests are.
+    #[inline]
+    fn long(&self) -> usize {
+        if cfg!(test) { 100 } else { self.most_ahead }
     }
 
     /// Whether it is at a version, parked or not.
@@ -89,7 +97,7 @@ impl TableCursor {
     /// Gives a long block back. Until the cursor is moved or [`unpark`](Self::unpark)ed, it shows no value.
     #[inline]
     pub(crate) fn park(&mut self) {
-        if self.block.as_ref().is_some_and(|block| block.bytes().len() > LONG) {
+        if self.block.as_ref().is_some_and(|block| block.bytes().len() > self.long()) {
             self.give_back();
         }
     }
@@ -98,7 +106,7 @@ impl TableCursor {
     fn give_back(&mut self) {
         self.parked = self.record().map(|record| Parked { key: record.key.to_vec(), stamp: record.stamp });
         self.block = None;
-        self.piece.drop_long();
+        self.piece.drop_long(self.long());
     }
 
     /// Reads the block again that was given back.
@@ -125,7 +133,7 @@ impl TableCursor {
     fn within(
         &mut self,
         number: Option<usize>,
-        go: impl FnOnce(&mut BlockCursor<Vec<u8>>) -> std::result::Result<(), Damage>,
+        go: impl FnOnce(&mut BlockCursor<Buffer>) -> std::result::Result<(), Damage>,
     ) -> Result<()> {
         self.parked = None;
         let Some(number) = number.filter(|number| *number < self.table.index().blocks()) else {
@@ -148,7 +156,7 @@ impl TableCursor {
         let from = self.block.as_ref().map(|_| self.number);
         let space = match self.block.take().map(BlockCursor::into_parts) {
             Some((bytes, space)) => {
-                self.spare = if bytes.capacity() > LONG { Vec::new() } else { bytes };
+                self.spare = if bytes.capacity() > self.long() { Buffer::new() } else { bytes };
                 space
             }
             None => Space::default(),
@@ -161,7 +169,7 @@ impl TableCursor {
         Ok(())
     }
 
-    fn fetch(&mut self, number: usize, from: Option<usize>) -> Result<Vec<u8>> {
+    fn fetch(&mut self, number: usize, from: Option<usize>) -> Result<Buffer> {
         let index = self.table.index();
         let (begin, end) = index.range(number);
         let is_next = from.is_some_and(|from| from + 1 == number);
@@ -172,9 +180,9 @@ impl TableCursor {
             }
             let is_neighbour = is_next || from == Some(number + 1);
             self.piece.ahead =
-                if is_neighbour { (self.piece.ahead * 2).clamp(FIRST_AHEAD, MOST_AHEAD) } else { 0 };
+                if is_neighbour { (self.piece.ahead * 2).clamp(FIRST_AHEAD, self.most_ahead) } else { 0 };
             let (mut first, mut last) = (number, number);
-            let is_short = |first, last| index.range(last).1 - index.range(first).0 < self.piece.ahead;
+            let is_short = |first, last| index.range(last).1 - index.range(first).0 < self.piece.ahead as u64;
             if is_next {
                 while last + 1 < index.blocks() && is_short(first, last + 1) {
                     last += 1;
@@ -185,10 +193,10 @@ impl TableCursor {
                 }
             }
             let (from, to) = (index.range(first).0, index.range(last).1);
-            if to - from > LONG as u64 && first == last {
+            if to - from > self.long() as u64 && first == last {
                 // Read into the memory that it stays in, and not kept twice.
                 self.piece = Piece { ahead: self.piece.ahead, ..Piece::default() };
-                let mut framed = Vec::new();
+                let mut framed = Buffer::new();
                 self.table.read_framed(from, to, &mut framed)?;
                 return self.table.unframe_long(framed, begin);
             }

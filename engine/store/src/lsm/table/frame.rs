@@ -9,6 +9,7 @@
 
 use super::block::Damage;
 use super::zstd;
+use crate::lsm::buffer::Buffer;
 use crate::lsm::checksum::checksum;
 use lz4_flex::block::{CompressTable, compress_into, compress_into_with_table};
 use std::cell::RefCell;
@@ -36,43 +37,80 @@ thread_local! {
     static LZ4: RefCell<CompressTable> = RefCell::default();
 }
 
-/// Appends a block to a file's bytes. Where compression saves less than an eighth, the block stays as it is.
-pub(crate) fn put(out: &mut Vec<u8>, raw: &[u8], compression: Compression, file: u64) {
-    let begin = out.len();
-    let room = match compression {
+/// Bytes that a compressed block may take before it is known how many it does.
+fn room(raw: usize, compression: Compression) -> usize {
+    match compression {
         Compression::None => 0,
-        Compression::Lz4 => lz4_flex::block::get_maximum_output_size(raw.len()),
+        Compression::Lz4 => lz4_flex::block::get_maximum_output_size(raw),
         // What does not fit saves too little.
-        Compression::Zstd => raw.len(),
-    };
-    out.resize(begin + room, 0);
+        Compression::Zstd => raw,
+    }
+}
+
+/// Compresses a block into `out`, which has [`room`], and returns the length. `None` where that saves less
+/// than an eighth.
+fn compress(raw: &[u8], out: &mut [u8], compression: Compression) -> Option<usize> {
     let len = match compression {
         Compression::None => None,
         Compression::Lz4 if raw.len() < LZ4_SMALL => {
-            LZ4.with_borrow_mut(|table| compress_into_with_table(raw, &mut out[begin..], table)).ok()
+            LZ4.with_borrow_mut(|table| compress_into_with_table(raw, out, table)).ok()
         }
-        Compression::Lz4 => compress_into(raw, &mut out[begin..]).ok(),
-        Compression::Zstd => zstd::compress(raw, &mut out[begin..]),
+        Compression::Lz4 => compress_into(raw, out).ok(),
+        Compression::Zstd => zstd::compress(raw, out),
     };
-    let used = match len {
-        Some(len) if len < raw.len() - raw.len() / 8 => {
+    len.filter(|len| *len < raw.len() - raw.len() / 8)
+}
+
+/// The raw length and the compression.
+fn trailer(raw: usize, compression: Compression) -> [u8; 5] {
+    let [a, b, c, d] = (raw as u32).to_le_bytes();
+    [a, b, c, d, compression as u8]
+}
+
+/// Appends a block to a file's bytes. Where compression saves less than an eighth, the block stays as it is.
+pub(crate) fn put(out: &mut Vec<u8>, raw: &[u8], compression: Compression, file: u64) {
+    let begin = out.len();
+    out.resize(begin + room(raw.len(), compression), 0);
+    let used = match compress(raw, &mut out[begin..], compression) {
+        Some(len) => {
             out.truncate(begin + len);
             compression
         }
-        _ => Compression::None,
+        None => {
+            out.truncate(begin);
+            out.extend_from_slice(raw);
+            Compression::None
+        }
     };
-    if used == Compression::None {
-        out.truncate(begin);
-        out.extend_from_slice(raw);
-    }
-    out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
-    out.push(used as u8);
+    out.extend_from_slice(&trailer(raw.len(), used));
     let sum = checksum(&out[begin..], file);
     out.extend_from_slice(&sum.to_le_bytes());
 }
 
+/// Bytes that a frame takes beside what is in it.
+pub(crate) const TRAILER: usize = 9;
+
+/// As [`put`], of a block alone: one that is not compressed stays in its memory.
+pub(crate) fn whole(mut raw: Buffer, compression: Compression, file: u64) -> Buffer {
+    let len = raw.len();
+    let mut out = Buffer::new();
+    out.set_len(room(len, compression));
+    let used = match compress(&raw, &mut out, compression) {
+        Some(len) => {
+            out.truncate(len);
+            raw = out;
+            compression
+        }
+        None => Compression::None,
+    };
+    raw.extend_from_slice(&trailer(len, used));
+    let sum = checksum(&raw, file);
+    raw.extend_from_slice(&sum.to_le_bytes());
+    raw
+}
+
 /// A block as it was before it was put into the file: part of `framed`, or in `space`.
-pub(crate) fn open<'a>(framed: &'a [u8], file: u64, space: &'a mut Vec<u8>) -> Result<&'a [u8], Damage> {
+pub(crate) fn open<'a>(framed: &'a [u8], file: u64, space: &'a mut Buffer) -> Result<&'a [u8], Damage> {
     let (rest, sum) = framed.split_last_chunk::<4>().ok_or("a block is shorter than its trailer")?;
     if checksum(rest, file) != u32::from_le_bytes(*sum) {
         return Err("a block has the wrong checksum");
@@ -84,14 +122,14 @@ pub(crate) fn open<'a>(framed: &'a [u8], file: u64, space: &'a mut Vec<u8>) -> R
         0 if raw == payload.len() => return Ok(payload),
         // Before memory is taken for it: what cannot become so long is not what was written.
         1 if raw <= MAX_RAW && raw <= payload.len().saturating_mul(LZ4_RATIO) => {
-            space.resize(raw, 0);
+            space.set_len(raw);
             lz4_flex::block::decompress_into(payload, space).ok()
         }
         2 if !zstd::IS_BUILT_IN => {
             return Err("a block is compressed with zstd, and this build is without the feature `zstd`");
         }
         2 if raw <= MAX_RAW && zstd::raw_len(payload) == Some(raw as u64) => {
-            space.resize(raw, 0);
+            space.set_len(raw);
             zstd::decompress(payload, space)
         }
         _ => return Err("a block has an unknown compression or a wrong length"),
@@ -105,8 +143,8 @@ fn is_compressed(framed: &[u8]) -> bool {
 }
 
 /// As [`open`], in the memory of `framed` where the block was not compressed.
-pub(crate) fn open_whole(mut framed: Vec<u8>, file: u64) -> Result<Vec<u8>, Damage> {
-    let mut space = Vec::new();
+pub(crate) fn open_whole(mut framed: Buffer, file: u64) -> Result<Buffer, Damage> {
+    let mut space = Buffer::new();
     let len = open(&framed, file, &mut space)?.len();
     if is_compressed(&framed) {
         return Ok(space);
@@ -116,11 +154,11 @@ pub(crate) fn open_whole(mut framed: Vec<u8>, file: u64) -> Result<Vec<u8>, Dama
 }
 
 /// As [`open`], with the block in `space` even where it was not compressed.
-pub(crate) fn open_into(framed: &[u8], file: u64, space: &mut Vec<u8>) -> Result<(), Damage> {
+pub(crate) fn open_into(framed: &[u8], file: u64, space: &mut Buffer) -> Result<(), Damage> {
     if is_compressed(framed) {
         return open(framed, file, space).map(drop);
     }
-    let mut nothing = Vec::new();
+    let mut nothing = Buffer::new();
     let raw = open(framed, file, &mut nothing)?;
     space.clear();
     space.extend_from_slice(raw);
@@ -146,10 +184,12 @@ mod tests {
             let mut framed = Vec::new();
             put(&mut framed, &raw, compression, 9);
             prop_assert!(framed.len() <= raw.len() + 9);
-            let mut space = Vec::new();
+            let mut space = Buffer::new();
             prop_assert_eq!(open(&framed, 9, &mut space), Ok(&raw[..]));
-            prop_assert_eq!(open_whole(framed.clone(), 9), Ok(raw.clone()));
-            prop_assert!(open_whole(framed.clone(), 8).is_err());
+            let opened = open_whole(framed.clone().into(), 9);
+            prop_assert_eq!(opened.as_deref(), Ok(&raw[..]));
+            prop_assert!(open_whole(framed.clone().into(), 8).is_err());
+            prop_assert_eq!(&whole(raw.clone().into(), compression, 9)[..], &framed[..]);
             prop_assert!(open(&framed, 8, &mut space).is_err());
             prop_assert!(open(&framed[..framed.len() - 1], 9, &mut space).is_err());
             let bit = bit.index(framed.len() * 8);
@@ -179,7 +219,7 @@ mod tests {
                 }
             }
             let framed = framed(&payload, raw, compression);
-            let mut space = Vec::new();
+            let mut space = Buffer::new();
             if let Ok(found) = open(&framed, 9, &mut space) {
                 prop_assert_eq!(found.len(), raw as usize);
             }
@@ -203,10 +243,10 @@ mod tests {
             assert_eq!(framed_as[framed_as.len() - 5], compression as u8);
             let payload = &framed_as[..framed_as.len() - 9];
             let len = raw.len() as u32;
-            assert_eq!(open(&framed(payload, len, compression as u8), 9, &mut Vec::new()), Ok(&raw[..]));
+            assert_eq!(open(&framed(payload, len, compression as u8), 9, &mut Buffer::new()), Ok(&raw[..]));
             for wrong in [0, len - 1, len + 1, 2 * len, 1 << 30, u32::MAX] {
                 let damaged = framed(payload, wrong, compression as u8);
-                let mut space = Vec::new();
+                let mut space = Buffer::new();
                 assert!(open(&damaged, 9, &mut space).is_err(), "{compression:?}, {wrong} bytes");
                 assert!(space.capacity() <= 2 * LZ4_RATIO * raw.len());
             }
@@ -229,7 +269,7 @@ mod tests {
         for len in [1_000, LZ4_SMALL - 1, 2_000, LZ4_SMALL, 3_000, 300_000, 1_000] {
             let raw: Vec<u8> =
                 (0..len).map(|at| if at / 16 % 2 == 0 { random.u8(..) } else { b'.' }).collect();
-            let (mut framed, mut space) = (Vec::new(), Vec::new());
+            let (mut framed, mut space) = (Vec::new(), Buffer::new());
             put(&mut framed, &raw, Compression::Lz4, 9);
             assert!(framed.len() < len * 7 / 8);
             assert_eq!(open(&framed, 9, &mut space), Ok(&raw[..]));

@@ -27,7 +27,7 @@ mod zstd;
 
 pub(crate) use builder::{Shape, TableBuilder};
 pub(crate) use cache::BlockCache;
-pub(crate) use cursor::TableCursor;
+pub(crate) use cursor::{MOST_AHEAD, TableCursor};
 pub(crate) use files::TableFiles;
 pub(crate) use filter::hash;
 pub(crate) use frame::Compression;

@@ -9,6 +9,7 @@ use super::frame;
 use super::index::Index;
 use super::page_cache::PageCache;
 use crate::error::{Error, Result};
+use crate::lsm::buffer::Buffer;
 use crate::lsm::record::Stamp;
 use crate::lsm::vfs::{Home, ReadFile, Vfs, read_exact_at, read_exact_once_at};
 use crate::nonblocking::NonBlocking;
@@ -21,8 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Space for a block as it lies in its file, and as it was before.
 #[derive(Default)]
 struct Space {
-    framed: Vec<u8>,
-    raw: Vec<u8>,
+    framed: Buffer,
+    raw: Buffer,
 }
 
 thread_local! {
@@ -45,7 +46,7 @@ struct Part<'a> {
 impl Part<'_> {
     /// What `parse` makes of its bytes.
     fn read<T>(&self, parse: impl FnOnce(&[u8]) -> std::result::Result<T, Damage>) -> Result<T> {
-        let (mut framed, mut space) = (vec![0; self.len as usize], Vec::new());
+        let (mut framed, mut space) = (vec![0; self.len as usize], Buffer::new());
         read_exact_at(self.file, &mut framed, self.at)
             .map_err(|error| Error::io(self.path, "open", &error))?;
         let raw = frame::open(&framed, self.number, &mut space);
@@ -219,7 +220,7 @@ impl Table {
 
     fn read_into<R>(&self, number: usize, space: &mut Space, f: impl FnOnce(&[u8]) -> R) -> Result<R> {
         let (begin, end) = self.index.range(number);
-        space.framed.resize((end - begin) as usize, 0);
+        space.framed.set_len((end - begin) as usize);
         let key = (self.number, number as u32);
         // Who does not wait reads nothing from the device, and has not asked for a block yet.
         let leaves_a_copy = NonBlocking::is_on() || self.pages.as_ref().is_none_or(|pages| pages.takes(key));
@@ -243,7 +244,7 @@ impl Table {
     }
 
     /// Copies a block to `raw` if it is in the cache.
-    pub(super) fn copy_cached(&self, number: usize, raw: &mut Vec<u8>) -> bool {
+    pub(super) fn copy_cached(&self, number: usize, raw: &mut Buffer) -> bool {
         let Some(cache) = &self.cache else { return false };
         let found = cache.get((self.number, number as u32)).map(|block| {
             raw.clear();
@@ -254,8 +255,8 @@ impl Table {
     }
 
     /// Reads the bytes from one place of the file to another, blocks as they lie there.
-    pub(super) fn read_framed(&self, begin: u64, end: u64, framed: &mut Vec<u8>) -> Result<()> {
-        framed.resize((end - begin) as usize, 0);
+    pub(super) fn read_framed(&self, begin: u64, end: u64, framed: &mut Buffer) -> Result<()> {
+        framed.set_len((end - begin) as usize);
         read_exact_at(&self.file, framed, begin).map_err(|error| self.read_failed(&error))
     }
 
@@ -267,13 +268,13 @@ impl Table {
     }
 
     /// Takes a block that was read out of its frame.
-    pub(super) fn unframe(&self, framed: &[u8], begin: u64, raw: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn unframe(&self, framed: &[u8], begin: u64, raw: &mut Buffer) -> Result<()> {
         let opened = frame::open_into(framed, self.number, raw);
         opened.map_err(|reason| Error::corrupt(self.file.path(), begin, reason))
     }
 
     /// The same for a block that is long: one that was not compressed stays where it is.
-    pub(super) fn unframe_long(&self, framed: Vec<u8>, begin: u64) -> Result<Vec<u8>> {
+    pub(super) fn unframe_long(&self, framed: Buffer, begin: u64) -> Result<Buffer> {
         let opened = frame::open_whole(framed, self.number);
         opened.map_err(|reason| Error::corrupt(self.file.path(), begin, reason))
     }

@@ -7,6 +7,7 @@
 
 use super::recent::HASH;
 use super::slab::{Piece, Pieces, Slab};
+use crate::lsm::buffer::Buffer;
 use hashbrown::HashTable;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -26,7 +27,7 @@ const SHORT: u64 = 20;
 enum Block {
     Piece(Piece),
     /// One that is longer than others.
-    Own(Box<[u8]>),
+    Own(Buffer),
 }
 
 /// A block, in the table itself: a look waits for memory once less than it would with a number there.
@@ -48,6 +49,13 @@ pub(super) struct Shard {
     bytes: u64,
     /// Of those in the short line.
     short_bytes: u64,
+}
+
+/// A block in memory of its own.
+fn copy(block: &[u8]) -> Buffer {
+    let mut copy = Buffer::with_capacity(block.len());
+    copy.extend_from_slice(block);
+    copy
 }
 
 /// What a block counts for.
@@ -103,7 +111,7 @@ impl Shard {
         let is_short = self.bytes > capacity - more && !is_back;
         self.shrink(capacity - more, capacity);
         let piece = self.pieces.as_mut().and_then(|pieces| pieces.copy(block));
-        let block = piece.map_or_else(|| Block::Own(block.into()), Block::Piece);
+        let block = piece.map_or_else(|| Block::Own(copy(block)), Block::Piece);
         let more = weight(&block, self.pieces.as_ref());
         self.bytes += more;
         if is_short {

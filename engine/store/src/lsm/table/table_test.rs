@@ -1,6 +1,6 @@
 //! Does a table give back what a sorted map holds, through a cache and without, and is every damaged byte noticed?
 
-use super::{BlockCache, Compression, Shape, Table, TableBuilder, TableCursor, hash};
+use super::{BlockCache, Compression, MOST_AHEAD, Shape, Table, TableBuilder, TableCursor, hash};
 use crate::error::Error;
 use crate::lsm::record::{Kind, Record, Stamp};
 use crate::lsm::vfs::{SimDisk, Vfs};
@@ -51,7 +51,7 @@ fn get(table: &Table, key: &[u8], stamp: Stamp) -> Result<Option<(Stamp, Vec<u8>
 }
 
 fn all(table: &Arc<Table>) -> Result<Vec<Owned>, Error> {
-    let mut cursor = TableCursor::new(Arc::clone(table));
+    let mut cursor = TableCursor::new(Arc::clone(table), MOST_AHEAD);
     let mut found = Vec::new();
     cursor.first()?;
     while let Some(record) = cursor.record() {
@@ -76,7 +76,7 @@ proptest! {
         let table = Arc::new(Table::open(&vfs(&disk), Path::new(PATH), 7, cache).unwrap());
         let everything: Vec<_> = model.iter().map(expected).collect();
         prop_assert_eq!(&all(&table).unwrap(), &everything);
-        let mut cursor = TableCursor::new(Arc::clone(&table));
+        let mut cursor = TableCursor::new(Arc::clone(&table), MOST_AHEAD);
         let mut backward = Vec::new();
         cursor.last().unwrap();
         while let Some(record) = cursor.record() {

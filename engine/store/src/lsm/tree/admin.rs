@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::lsm::compaction::{debt_bytes, table_path};
 use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
 use crate::lsm::record::{Stamp, is_before};
-use crate::lsm::table::{Table, TableCursor};
+use crate::lsm::table::{MOST_AHEAD, Table, TableCursor};
 use crate::lsm::vfs::{absolute, create_dirs, sync_name};
 use crate::lsm::wal::{LogWriter, tag};
 use std::path::Path;
@@ -245,7 +245,7 @@ pub(super) fn table_bytes(version: &Version) -> u64 {
 
 /// Reads every block of a table, and looks whether they are whole and in order. Versions read.
 pub(super) fn verify_table(path: &Path, table: &Arc<Table>, facts: &TableFacts) -> Result<u64> {
-    let mut cursor = TableCursor::new(Arc::clone(table));
+    let mut cursor = TableCursor::new(Arc::clone(table), MOST_AHEAD);
     let mut last: Option<(Vec<u8>, Stamp)> = None;
     let mut found = 0;
     cursor.first()?;

@@ -11,6 +11,7 @@ use super::view::{Frozen, View};
 use super::{Inner, State};
 use crate::error::{Error, Result};
 use crate::event::{Event, StallReason};
+use crate::lsm::buffer::{Buffer, LONG};
 use crate::lsm::common::Common;
 use crate::lsm::file_name::FileName;
 use crate::lsm::memtable::{Inserter, Memtable};
@@ -41,13 +42,15 @@ pub(crate) struct Commit {
 #[derive(Default)]
 pub(crate) struct Queue {
     /// Their batches, one after the other.
-    payloads: Vec<u8>,
+    payloads: Buffer,
     /// Of each batch its end in `payloads` and its writes.
     batches: Vec<(usize, u64)>,
     pub(super) is_led: bool,
     /// By somebody who waits for nothing, and how many wait for him who do not either.
     pub(super) is_led_briefly: bool,
     pub(super) brief_waiters: usize,
+    /// Writers whose batches are too long to be copied, and who wait until nobody leads.
+    waiting_to_lead: usize,
     /// Groups that were begun: who waits in one sleeps until that many are done.
     begun: u64,
     done: u64,
@@ -88,7 +91,7 @@ impl Queue {
 
     /// Whether there are batches that wait.
     pub(super) fn is_awaited(&self) -> bool {
-        !self.batches.is_empty()
+        !self.batches.is_empty() || self.waiting_to_lead > 0
     }
 
     /// The result of a batch of a group that is done, for the thread that waited for it.
@@ -129,6 +132,12 @@ impl Inner {
         }
         self.hold_back(payload.len());
         let mut queue = self.queue.lock();
+        // What waits is copied: where that would be much, the batch waits where it is.
+        while queue.is_led && queue.payloads.len() + payload.len() > self.options.queue_bytes {
+            queue.waiting_to_lead += 1;
+            self.turn.wait(&mut queue);
+            queue.waiting_to_lead -= 1;
+        }
         if !queue.is_led {
             return self.lead(queue, Some((payload, count))).of(0);
         }
@@ -256,11 +265,24 @@ impl Inner {
         Ok(())
     }
 
+    /// Appends a long batch to the log. It is not copied.
+    #[cold]
+    fn append_long(&self, commit: &mut Commit, next: Sequence, (payload, count): (&[u8], u64)) -> Result<()> {
+        // About: the flush notes each value.
+        self.long_values.note(payload.len() / count.max(1) as usize);
+        self.make_room_for_long_values();
+        commit.log.write_long(next, payload).map_err(|error| Error::append(&commit.log_path, &error))
+    }
+
     fn append(&self, commit: &mut Commit, group: &[(&[u8], u64)]) -> Result<()> {
         let mut next = commit.next;
         let mut bytes = 0;
         for (payload, count) in group {
-            commit.log.add(next, payload);
+            if payload.len() < LONG {
+                commit.log.add(next, payload);
+            } else {
+                self.append_long(commit, next, (payload, *count))?;
+            }
             next += count;
             bytes += payload.len() as u64;
         }
@@ -426,7 +448,7 @@ impl Drop for Appending<'_> {
 struct Led<'a> {
     inner: &'a Inner,
     own: bool,
-    payloads: Vec<u8>,
+    payloads: Buffer,
     batches: Vec<(usize, u64)>,
     is_done: bool,
 }
@@ -451,9 +473,11 @@ impl Led<'_> {
             // The space is used again.
             queue.payloads = std::mem::take(&mut self.payloads);
             queue.payloads.clear();
-            queue.payloads.shrink_to(KEPT);
+            if queue.payloads.capacity() > KEPT {
+                queue.payloads = Buffer::new();
+            }
         }
-        let is_awaited = is_group || !queue.batches.is_empty();
+        let is_awaited = is_group || queue.is_awaited();
         drop(queue);
         if is_awaited {
             self.inner.turn.notify_all();

@@ -108,7 +108,7 @@ impl Merging<'_> {
         &self,
         upper: &[TableHandle],
         part: &Part,
-        go_on: impl FnMut(u64) -> Result<()>,
+        mut go_on: impl FnMut(u64) -> Result<()>,
     ) -> Result<Vec<TableFacts>> {
         let output = Output {
             table_bytes: part.table_bytes,
@@ -121,12 +121,20 @@ impl Merging<'_> {
             let facts = &table.facts;
             !self.below.ranges.hide_all(&facts.first_key, &facts.last_key, facts.last_sequence)
         };
-        let mut runs: Vec<_> = if self.choice.level == 0 {
-            upper.iter().filter(is_read).map(Run::table).collect()
+        let is_level0 = self.choice.level == 0;
+        let count = if is_level0 { upper.len() } else { 1 } + 1;
+        let Self { inner: Inner { options, .. }, .. } = self;
+        let ahead = options.merge_ahead_bytes as usize / (count * options.merge_threads);
+        let mut runs: Vec<_> = if is_level0 {
+            upper.iter().filter(is_read).map(|table| Run::table_reading(table, ahead)).collect()
         } else {
-            vec![Run::level(upper.iter().filter(is_read).cloned().collect())]
+            vec![Run::level_reading(upper.iter().filter(is_read).cloned().collect(), ahead)]
         };
-        runs.push(Run::level(part.lower.iter().filter(is_read).cloned().collect()));
+        runs.push(Run::level_reading(part.lower.iter().filter(is_read).cloned().collect(), ahead));
+        let go_on = |bytes| {
+            self.inner.make_room_for_long_values();
+            go_on(bytes)
+        };
         let tables = write_tables(&output, runs, || self.inner.state.lock().take_number(), go_on)?;
         self.inner.counters.merged.fetch_add(bytes(&tables), Ordering::Relaxed);
         Ok(tables)

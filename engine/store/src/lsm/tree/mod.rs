@@ -72,8 +72,10 @@ mod view;
 mod work;
 
 use crate::error::{Error, Result};
+use crate::lsm::buffer::Buffer;
 use crate::lsm::compaction::Underway;
 use crate::lsm::iter::{Gaps, Live, Visible};
+use crate::lsm::long_values::LongValues;
 use crate::lsm::manifest::{Edit, Manifest};
 use crate::lsm::range_deletions::put_end;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
@@ -138,6 +140,7 @@ struct Inner {
     counters: Counters,
     pinned: Pinned,
     pace: Pace,
+    long_values: Arc<LongValues>,
     /// Where walks have found nothing but deleted keys.
     gaps: Arc<Gaps>,
     is_closing: AtomicBool,
@@ -185,7 +188,7 @@ const MAX_WRITES: u64 = 1 << 27;
 /// Writes that count together or not at all.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
-    payload: Vec<u8>,
+    payload: Buffer,
     writes: u64,
 }
 

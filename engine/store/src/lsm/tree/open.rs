@@ -392,6 +392,7 @@ impl Opening<'_> {
             counters: Counters::default(),
             pinned: super::pinned::Pinned::default(),
             pace: Pace::default(),
+            long_values: Arc::default(),
             health: if self.options.is_read_only {
                 Health::default()
             } else {

@@ -36,6 +36,10 @@ pub(crate) struct TreeOptions {
     pub(crate) level0_stop: usize,
     /// Bytes of keys and values that merges behind the writes read in a second at most.
     pub(crate) merge_bytes_per_second: Option<u64>,
+    /// Bytes of batches that are copied to wait for another; what is longer waits where it is.
+    pub(crate) queue_bytes: usize,
+    /// Bytes that a merge reads ahead of all its tables at most.
+    pub(crate) merge_ahead_bytes: u64,
     /// Threads that share a large merge.
     pub(crate) merge_threads: usize,
     /// Bytes that wait to be merged from which on writes are held back, the more of them the more.
@@ -73,6 +77,8 @@ impl Default for TreeOptions {
             targets: Targets { level0_tables: 4, base_bytes: 256 << 20, multiplier: 10 },
             level0_stop: 20,
             merge_bytes_per_second: None,
+            queue_bytes: 16 << 20,
+            merge_ahead_bytes: 16 << 20,
             merge_threads: 1,
             debt_slow: 512 << 20,
             debt_stop: 1 << 30,

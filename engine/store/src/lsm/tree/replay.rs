@@ -185,6 +185,7 @@ impl Replay {
             common: version.common(),
             now_ms: time.now_ms(),
             time: &time,
+            long_values: &Arc::default(),
             after: None,
             until: None,
         };

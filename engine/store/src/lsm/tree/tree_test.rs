@@ -37,6 +37,8 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         targets: Targets { level0_tables: 2, base_bytes: 1_000, multiplier: 3 },
         level0_stop: 8,
         merge_bytes_per_second: None,
+        queue_bytes: 1_000,
+        merge_ahead_bytes: 1 << 20,
         merge_threads: 1,
         debt_slow: 20_000,
         debt_stop: 40_000,
@@ -288,7 +290,7 @@ fn a_failure_in_the_log_ends_writes_and_says_why() {
 
 #[test]
 fn a_batch_may_be_as_long_as_the_log_takes_and_no_longer() {
-    let batch = |bytes: usize, writes: u64| Batch { payload: vec![0; bytes], writes };
+    let batch = |bytes: usize, writes: u64| Batch { payload: vec![0; bytes].into(), writes };
     assert_eq!(batch(MAX_PAYLOAD, MAX_WRITES).check(), Ok(()));
     let disk = SimDisk::new();
     let tree = open(&disk, small(SyncMode::OnCall)).unwrap();

@@ -152,7 +152,15 @@ impl Inner {
         let ranges = view.version.ranges.with(&deleted).seen_at(frozen.last_sequence);
         let output = Output { ranges: &ranges, ..self.output(0, &view.version, u64::MAX) };
         let runs = vec![Run::Memtable(MemtableCursor::new(Arc::clone(&frozen.memtable)))];
-        let tables = write_tables(&output, runs, || self.state.lock().take_number(), |_| Ok(()))?;
+        let tables = write_tables(
+            &output,
+            runs,
+            || self.state.lock().take_number(),
+            |_| {
+                self.make_room_for_long_values();
+                Ok(())
+            },
+        )?;
         let (count, bytes) = (tables.len(), tables.iter().map(|table| table.bytes).sum());
         self.counters.flushed.fetch_add(bytes, Ordering::Relaxed);
         if tables.is_empty() {
@@ -174,6 +182,7 @@ impl Inner {
             view.frozen.remove(0);
         })?;
         self.pinned.add_memtable(&frozen.memtable);
+        self.long_values.fade();
         // Not before the edit lasts: another manifest may be begun although this one could not be written.
         state.last_sequence = frozen.last_sequence;
         state.synced = state.synced.max(frozen.last_sequence);
@@ -224,6 +233,7 @@ impl Inner {
             common: version.common(),
             now_ms: self.time.now_ms(),
             time: &self.time,
+            long_values: &self.long_values,
             after: None,
             until: None,
         }
@@ -333,16 +343,26 @@ impl Inner {
         self.view.store(view);
     }
 
-    /// Leaves the cache what indexes, filters and more memtables than usual do not take.
+    /// Leaves the cache what indexes, filters, long values and more memtables than usual do not take.
     pub(super) fn share_cache(&self, view: &View) {
         if let Some(cache) = self.cache.as_ref().filter(|_| self.options.is_cache_shared) {
             // Memtables may be longer than they were planned, for long batches, and more of them where there
             // was no room when the store was opened.
             let planned = (1 + self.options.frozen_memtables) * self.options.memtable_bytes;
             let capacity: usize = view.memtables().map(|memtable| memtable.capacity()).sum();
-            let others = capacity.saturating_sub(planned) as u64 + self.pinned.bytes();
+            let others = capacity.saturating_sub(planned) as u64
+                + self.pinned.bytes()
+                + self.long_values.buffer_bytes(self.options.merge_threads);
             let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version) + others);
             cache.set_capacity(rest.max(self.options.cache_bytes / 16));
+        }
+    }
+
+    /// Lets the cache yield to values that are longer than those before.
+    #[inline]
+    pub(super) fn make_room_for_long_values(&self) {
+        if self.long_values.is_news() {
+            self.share_cache(&self.view.load());
         }
     }
 

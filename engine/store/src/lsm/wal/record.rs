@@ -11,7 +11,8 @@
 //! Records begin at multiples of eight, with zeros in between. A segment that is used again holds records of an earlier log behind the end of this one; they have
 //! another tag, and their checksums another seed.
 
-use crate::lsm::checksum::checksum;
+use crate::lsm::buffer::Sink;
+use crate::lsm::checksum::{checksum, checksum_of_two};
 use crate::lsm::coding::{MAX_VARINT, put_varint, take, take_u32, take_u64, take_varint};
 use crate::lsm::record::{Kind, Sequence};
 
@@ -47,7 +48,7 @@ pub(crate) struct Write<'a> {
 
 /// Appends a write to a payload.
 #[inline]
-pub(crate) fn put_write(payload: &mut Vec<u8>, write: &Write) {
+pub(crate) fn put_write(payload: &mut impl Sink, write: &Write) {
     payload.reserve(1 + 2 * MAX_VARINT + write.key.len() + write.value.len());
     payload.push(write.kind as u8);
     put_varint(payload, write.key.len() as u64);
@@ -59,18 +60,37 @@ pub(crate) fn put_write(payload: &mut Vec<u8>, write: &Write) {
 /// Appends a record with this payload, which is at most [`MAX_PAYLOAD`] long, and zeros up to where the next one begins.
 pub(crate) fn put_record(out: &mut Vec<u8>, tag: u64, record: &LogRecord) {
     let begin = out.len();
-    debug_assert!(begin.is_multiple_of(ALIGN) && record.payload.len() <= MAX_PAYLOAD);
+    debug_assert!(begin.is_multiple_of(ALIGN));
+    out.reserve(HEADER + record.payload.len() + ALIGN);
+    out.extend_from_slice(&header(tag, record));
+    out.extend_from_slice(record.payload);
+    let sum = checksum(&out[begin + 4..], tag);
+    out[begin..begin + 4].copy_from_slice(&sum.to_le_bytes());
+    out.extend_from_slice(padding(out.len()));
+}
+
+/// The header of a record, its checksum left out.
+fn header(tag: u64, record: &LogRecord) -> [u8; HEADER] {
+    debug_assert!(record.payload.len() <= MAX_PAYLOAD);
     let len = record.payload.len() as u32 | if record.after_sync { SYNCED } else { 0 };
     let mut header = [0; HEADER];
     header[4..8].copy_from_slice(&len.to_le_bytes());
     header[8..16].copy_from_slice(&tag.to_le_bytes());
     header[16..24].copy_from_slice(&record.sequence.to_le_bytes());
-    out.reserve(HEADER + record.payload.len() + ALIGN);
-    out.extend_from_slice(&header);
-    out.extend_from_slice(record.payload);
-    let sum = checksum(&out[begin + 4..], tag);
-    out[begin..begin + 4].copy_from_slice(&sum.to_le_bytes());
-    out.extend_from_slice(&[0; ALIGN][..out.len().next_multiple_of(ALIGN) - out.len()]);
+    header
+}
+
+/// The header of a record whose payload and [`padding`] follow it.
+pub(super) fn whole_header(tag: u64, record: &LogRecord) -> [u8; HEADER] {
+    let mut header = header(tag, record);
+    let sum = checksum_of_two(&header[4..], record.payload, tag);
+    header[..4].copy_from_slice(&sum.to_le_bytes());
+    header
+}
+
+/// Zeros behind a record of this length.
+pub(super) fn padding(len: usize) -> &'static [u8] {
+    &[0; ALIGN][..len.next_multiple_of(ALIGN) - len]
 }
 
 /// The record at the beginning of `bytes`, and how far the next one is. `None` where there is no whole one of the log with this tag.
@@ -132,6 +152,9 @@ mod tests {
             let record = LogRecord { sequence, after_sync, payload: &payload };
             let mut bytes = Vec::new();
             put_record(&mut bytes, 7, &record);
+            let header = whole_header(7, &record);
+            let in_parts = [&header[..], &payload, padding(HEADER + payload.len())].concat();
+            prop_assert_eq!(&in_parts, &bytes);
             prop_assert_eq!(parse(&bytes, 7), Some((record, bytes.len())));
             prop_assert_eq!(parse(&bytes, 8), None);
             let whole = HEADER + payload.len();

@@ -3,7 +3,7 @@
 //! A log of writes is filled with zeros a step ahead of its records, and the step is mapped: then a record is copied into the page cache without a call to the system, and a sync has
 //! neither blocks to take nor a length to write down. Zeros are no record, so to a reader the log ends before them.
 
-use super::record::{LogRecord, put_record};
+use super::record::{LogRecord, padding, put_record, whole_header};
 use crate::lsm::record::Sequence;
 use crate::lsm::vfs::{SyncFile, WriteFile, write_all_at};
 use std::io;
@@ -112,17 +112,40 @@ impl LogWriter {
 
     /// Appends a batch to what the next [`write`](Self::write) hands over.
     pub(crate) fn add(&mut self, sequence: Sequence, payload: &[u8]) {
-        let after_sync = self.buffer.is_empty() && self.synced == self.written;
+        let after_sync = self.is_all_synced();
         put_record(&mut self.buffer, self.tag, &LogRecord { sequence, after_sync, payload });
+    }
+
+    /// Whether all before the next record lasts.
+    fn is_all_synced(&self) -> bool {
+        self.buffer.is_empty() && self.synced == self.written
     }
 
     /// Hands what was added to the system: then it survives the process.
     pub(crate) fn write(&mut self) -> io::Result<()> {
+        self.write_with(&[])
+    }
+
+    /// Hands a batch to the system after what was added before. It is not copied.
+    pub(crate) fn write_long(&mut self, sequence: Sequence, payload: &[u8]) -> io::Result<()> {
         self.look()?;
-        let end = self.written + self.buffer.len() as u64;
+        let record = LogRecord { sequence, after_sync: self.is_all_synced(), payload };
+        self.buffer.extend_from_slice(&whole_header(self.tag, &record));
+        self.write_with(payload)
+    }
+
+    /// Writes the buffer, and the payload that belongs behind it.
+    fn write_with(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.look()?;
+        let payload_at = self.written + self.buffer.len() as u64;
+        let padding = padding(payload.len());
+        let padding_at = payload_at + payload.len() as u64;
+        let end = padding_at + padding.len() as u64;
         let is_filled = self.filled.is_none_or(|filled| end <= filled);
         let done = if is_filled { Ok(()) } else { self.fill(end) }
-            .and_then(|()| write_all_at(&mut *self.file, &self.buffer, self.written));
+            .and_then(|()| write_all_at(&mut *self.file, &self.buffer, self.written))
+            .and_then(|()| write_all_at(&mut *self.file, payload, payload_at))
+            .and_then(|()| write_all_at(&mut *self.file, padding, padding_at));
         self.broken = done.is_err();
         self.written = end;
         if self.buffer.capacity() > KEPT {
