@@ -5,6 +5,10 @@ use std::marker::PhantomData;
 
 use crate::error::{Error, Result};
 
+// Under shuttle all threads are one thread of the system.
+#[cfg(shuttle)]
+use crate::lsm::sync::thread_local;
+
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
@@ -41,14 +45,14 @@ impl NonBlocking {
     /// From now on this thread does not wait.
     #[must_use]
     pub fn begin() -> Self {
-        DEPTH.set(DEPTH.get() + 1);
+        DEPTH.with(|depth| depth.set(depth.get() + 1));
         Self(PhantomData)
     }
 
     /// Whether this thread does not wait now.
     #[must_use]
     pub fn is_on() -> bool {
-        DEPTH.get() > 0
+        DEPTH.with(Cell::get) > 0
     }
 
     /// An error where this thread does not wait: for what always waits.
@@ -59,6 +63,6 @@ impl NonBlocking {
 
 impl Drop for NonBlocking {
     fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
+        DEPTH.with(|depth| depth.set(depth.get() - 1));
     }
 }

@@ -38,8 +38,12 @@ pub(crate) use tree::{
     Batch, Events, Ingest, MergeProgress, SyncMode, Tree, TreeOptions, TreeSnapshot, repair,
 };
 pub(crate) use vfs::{Disk, Vfs, disk};
-#[cfg(test)]
-#[allow(unused_imports, reason = "some are for simulations only")]
-pub(crate) use vfs::{Fault, FaultCounts, FaultPlan, SimDisk, Survival};
 #[cfg(debug_assertions)]
 pub use vfs::{slow_disk, slow_disk_syncs};
+#[cfg(test)]
+#[allow(unused_imports, reason = "some are for simulations only")]
+pub(crate) use {
+    file_name::FileName,
+    vfs::{Fault, FaultCounts, FaultPlan, SimDisk, Survival},
+    wal::{LogRecord, put_record},
+};

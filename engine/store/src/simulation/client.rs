@@ -6,6 +6,8 @@ use super::options::{batch_limit, one_of};
 use super::world::World;
 use crate::durable::{Durable, Snapshot};
 use crate::error::{Error, Result};
+use crate::lsm::{FileName, LogRecord, SimDisk, put_record};
+use crate::nonblocking::NonBlocking;
 use fastrand::Rng;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -69,6 +71,9 @@ pub(super) struct Client {
     pub(super) snapshots: Vec<Held>,
     /// Values that were made.
     made: u32,
+    /// Of which this many contain records of logs.
+    pub(super) forged: u64,
+    disk: SimDisk,
     /// Changes that failed one after the other.
     pub(super) failures: u32,
 }
@@ -93,10 +98,10 @@ pub(super) enum Expected<T> {
 }
 
 impl Client {
-    pub(super) fn new(id: u8, seed: u64, habits: Arc<Habits>) -> Self {
+    pub(super) fn new(id: u8, seed: u64, habits: Arc<Habits>, disk: SimDisk) -> Self {
         let random = Rng::with_seed(seed.wrapping_mul(31).wrapping_add(u64::from(id)));
         let (part, snapshots) = (Part::default(), Vec::new());
-        Self { id, random, habits, part, snapshots, made: 0, failures: 0 }
+        Self { id, random, habits, part, snapshots, made: 0, forged: 0, disk, failures: 0 }
     }
 
     /// The byte at the end of all keys of the client.
@@ -153,6 +158,9 @@ impl Client {
         if random.u32(..12) == 0 {
             return random.i64(-50..50).to_string().into_bytes();
         }
+        if random.u32(..40) == 0 {
+            return self.forge();
+        }
         let len = match random.u32(..60) {
             0 => self.habits.entry_limit - random.usize(..=300.min(self.habits.entry_limit)),
             1..4 => random.usize(..600.min(self.habits.entry_limit)),
@@ -162,6 +170,26 @@ impl Client {
         let is_random = random.bool();
         let fill = random.u8(..);
         value.extend(std::iter::repeat_with(|| if is_random { random.u8(..) } else { fill }).take(len));
+        value
+    }
+
+    /// Records of the newest log or one of the next, as a client can compute them that knows the numbers of
+    /// files. They say that all before them was synced: whatever takes them for records finds damage.
+    fn forge(&mut self) -> Vec<u8> {
+        self.forged += 1;
+        let names = self.disk.names();
+        let files = names.iter().filter_map(|path| FileName::parse(path.file_name()?.to_str()?));
+        let logs = files.filter(|file| matches!(file, FileName::Log(_)));
+        let tag = logs.map(FileName::number).max().unwrap_or(0) + self.random.u64(..3);
+        let mut value = format!("{}.{}.", self.id, self.made).into_bytes();
+        // Records begin at multiples of eight, and a value begins anywhere.
+        for _ in 0..8 * self.random.u32(1..4) {
+            let mut record = Vec::new();
+            put_record(&mut record, tag, &LogRecord { sequence: 1 << 40, after_sync: true, payload: &[] });
+            value.extend(record);
+            value.push(0);
+        }
+        value.truncate(self.habits.entry_limit);
         value
     }
 
@@ -198,10 +226,13 @@ impl Client {
         name: &'static str,
         effect: Effect,
         expected: Expected<T>,
-        call: impl FnOnce(&Durable) -> Result<T>,
+        call: impl Fn(&Durable) -> Result<T>,
     ) {
         let begun = world.moment();
-        let found = call(db);
+        let found = match self.without_waiting((world, db), name, &effect, &call) {
+            Some(found) => found,
+            None => call(db),
+        };
         let ended = world.moment();
         world.count(name);
         world.tell(|| {
@@ -219,8 +250,12 @@ impl Client {
                 self.failures = 0;
             }
             (Ok(found), Expected::Refusal(_)) => panic!("{name} should be refused: {found:?}"),
-            (Err(error), Expected::Refusal(is_right)) if is_right(&error) => world.note(&error.to_string()),
+            (Err(error), Expected::Refusal(is_right)) if is_right(&error) => {
+                world.count("calls refused for what they ask");
+                world.note(&error.to_string());
+            }
             (Err(error), _) => {
+                world.count("writes refused");
                 world.failed(name, &error);
                 self.failures += 1;
                 for (key, _) in effect.iter().take(8) {
@@ -229,6 +264,32 @@ impl Client {
                 self.part.push(Change { effect, begun, ended, is_ok: false, name });
             }
         }
+    }
+
+    /// Now and then makes a call that waits for no disk first. `None`, where it was not made, or would have
+    /// to wait and has changed nothing.
+    fn without_waiting<T>(
+        &mut self,
+        (world, db): (&World, &Durable),
+        name: &'static str,
+        effect: &Effect,
+        call: &impl Fn(&Durable) -> Result<T>,
+    ) -> Option<Result<T>> {
+        if self.random.u32(..6) > 0 {
+            return None;
+        }
+        let nonblocking = NonBlocking::begin();
+        let found = call(db);
+        drop(nonblocking);
+        if !matches!(found, Err(Error::WouldBlock)) {
+            world.count("calls that do not wait: done");
+            return Some(found);
+        }
+        world.count("calls that do not wait: refused");
+        for (key, _) in effect.iter().take(8) {
+            self.check_unchanged((world, db), name, key);
+        }
+        None
     }
 
     /// A call that returned an error has changed nothing that the caller can see.

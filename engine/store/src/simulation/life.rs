@@ -8,7 +8,7 @@ use super::reads::{check_all, everything, whole};
 use super::shared::Shared;
 use super::steps::{STEPS, open_bank};
 use super::whole::{Site, step, sync};
-use super::world::{Counts, World};
+use super::world::{Counts, Telling, World};
 use crate::durable::Durable;
 use crate::lsm::sync::{TimeKeeper, set_points};
 use crate::lsm::{Fault, FaultCounts, FaultPlan, Survival, SyncMode};
@@ -33,16 +33,18 @@ enum Trouble {
 }
 
 /// A whole run, of a few lives.
-pub(super) fn run(seed: u64, is_told: bool) -> Outcome {
+pub(super) fn run(seed: u64, telling: Telling) -> Outcome {
     let mut random = Rng::with_seed(seed);
     set_points(one_of(&mut random, &[1, 4, 20, 100]), seed);
     let keeper = TimeKeeper::start();
-    let world = World::new(1_000_000, is_told);
+    let world = World::new(1_000_000, telling);
     world.disk.make_dir(Path::new("/"));
     let drawn = Drawn::new(&mut random);
     let habits = Arc::new(Habits::new(&mut random, drawn.limits.entry as usize, STEPS.len()));
     world.tell(|| format!("{:?}, {:?}, {} clients", drawn.tree, drawn.limits, habits.clients));
-    let clients = (0..habits.clients).map(|id| Client::new(id, seed, Arc::clone(&habits))).collect();
+    let clients = (0..habits.clients)
+        .map(|id| Client::new(id, seed, Arc::clone(&habits), world.disk.clone()))
+        .collect();
     let site = Site { world: &world, drawn: &drawn, path: PathBuf::from("/d"), copies: 0 };
     let mut run = Run { random, clients, site, before: FaultCounts::default(), is_only_full: false };
     let lives = run.random.u32(1..=5);
@@ -51,9 +53,12 @@ pub(super) fn run(seed: u64, is_told: bool) -> Outcome {
             break;
         }
     }
+    world.add("values that contain records of logs", run.clients.iter().map(|client| client.forged).sum());
     drop(run);
     keeper.stop();
     count_faults(&world);
+    // Runs that number their moments differently differ.
+    world.note(&world.moment());
     Outcome { hash: world.hash(), counts: world.take_counts() }
 }
 
@@ -228,6 +233,8 @@ impl Run<'_> {
     /// What the threads behind the clients have done.
     fn count_work(&self, db: &Durable) {
         let (world, stats) = (self.site.world, db.storage_stats());
+        world.add("lives with flushes", u64::from(stats.flushed_bytes > 0));
+        world.add("lives with merges", u64::from(stats.merged_bytes > 0));
         world.add("bytes flushed", stats.flushed_bytes);
         world.add("bytes merged", stats.merged_bytes);
         world.add("bytes ingested", stats.ingested_bytes);

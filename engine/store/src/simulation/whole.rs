@@ -126,9 +126,10 @@ fn gone<'a>(keys: impl Iterator<Item = &'a Vec<u8>>) -> Effect {
 
 /// A step that changes nothing that a client sees.
 fn keep((world, db): (&World, &Durable), name: &'static str, call: impl FnOnce(&Durable) -> Result<()>) {
+    let begun = world.moment();
     let done = call(db);
     world.count(name);
-    world.tell(|| format!("{} {name} -> {done:?}", world.moment()));
+    world.tell(|| format!("{begun} {name} -> {done:?}"));
     if let Err(error) = done {
         world.failed(name, &error);
     }
@@ -204,6 +205,7 @@ fn checkpoint(clients: &mut [Client], site: &mut Site, db: &Durable) {
                 .filter(|(_, entry)| entry.is_live(now_ms));
             let expected: State = live.map(|(key, entry)| (key.clone(), entry.clone())).collect();
             compare("a checkpoint", &expected, &found);
+            world.count("checkpoints opened and compared");
         }
         Err(error) => world.failed("checkpoint", &error),
     }

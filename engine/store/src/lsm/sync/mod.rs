@@ -25,7 +25,7 @@ pub(crate) use std::{
 #[cfg(shuttle)]
 pub(crate) use checked::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(shuttle)]
-pub(crate) use shuttle::thread::JoinHandle;
+pub(crate) use shuttle::{thread::JoinHandle, thread_local};
 #[cfg(shuttle)]
 pub(crate) use simulated_time::{Instant, sleep};
 #[cfg(all(test, shuttle))]

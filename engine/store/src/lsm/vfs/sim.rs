@@ -180,6 +180,12 @@ impl SimDisk {
         self.0.lock().history.clone()
     }
 
+    /// The names of all files.
+    #[cfg(shuttle)]
+    pub(crate) fn names(&self) -> Vec<PathBuf> {
+        self.0.lock().names.keys().cloned().collect()
+    }
+
     /// How many changes of names there were.
     pub(crate) fn name_changes(&self) -> usize {
         self.0.lock().history.len()
