@@ -3,7 +3,8 @@
 //! Two kinds of failure. *No room* (a full disk, a quota) passes: writes are refused with the error of
 //! the system, reads go on, and the step that failed is tried again until it succeeds. Any other
 //! failure of a log, a flush or a merge stays until the store is opened again, because what the disk
-//! holds is unknown.
+//! holds is unknown. So does a failed sync of the directory, also for want of room: names that it was to
+//! make last, also those of other work that goes on beside it, may not be written by the next one.
 
 use super::events::Events;
 use crate::error::{Error, Result};
@@ -27,6 +28,8 @@ pub(super) struct Health {
     /// Whether writes are refused: all that a healthy write looks at.
     is_ill: AtomicBool,
     failed: OnceLock<Error>,
+    /// A sync of the directory failed: names of files that count may not last.
+    has_lost_names: AtomicBool,
     /// No room for writes, and for merges. Never locked across a wait.
     no_room: Mutex<[Option<Error>; 2]>,
     events: Events,
@@ -70,6 +73,17 @@ impl Health {
             self.events.send(|| Event::Failed { error: error.clone() });
         }
         self.is_ill.store(true, Ordering::Release);
+    }
+
+    /// Notes that a sync of the directory failed: no edit of the manifest may count on a name any more.
+    pub(super) fn lose_names(&self, error: &Error) {
+        self.has_lost_names.store(true, Ordering::Release);
+        self.fail(Work::Writes, error);
+    }
+
+    /// Why no edit of the manifest may count on the names of files, if none may.
+    pub(super) fn check_names(&self) -> Result<()> {
+        if self.has_lost_names.load(Ordering::Acquire) { self.failure().map_or(Ok(()), Err) } else { Ok(()) }
     }
 
     /// Whether the store has to be opened again.

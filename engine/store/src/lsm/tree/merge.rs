@@ -186,6 +186,6 @@ impl Inner {
             .events
             .merge((choice.level, choice.target), read, |written| merge.carry_out(chosen, way, written));
         self.state.lock().underway = None;
-        done.map(|()| true)
+        done.map(|()| true).inspect_err(|error| self.note_names(error))
     }
 }

@@ -38,6 +38,8 @@ mod merging;
 #[cfg(not(shuttle))]
 #[cfg(test)]
 mod merging_test;
+#[cfg(test)]
+mod names_test;
 mod now;
 mod open;
 #[cfg(not(shuttle))]

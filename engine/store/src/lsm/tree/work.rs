@@ -4,7 +4,7 @@
 use super::Inner;
 use super::admin::{index_bytes, table_bytes};
 use super::commit::{log_path, spare_path};
-use super::health::Work;
+use super::health::{Work, is_no_room};
 use super::view::{Frozen, View};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -133,7 +133,7 @@ impl Inner {
         let Some(frozen) = view.frozen.first() else { return Ok(false) };
         let begin = Instant::now();
         self.events.send(|| Event::FlushBegun { bytes: frozen.memtable.bytes() as u64 });
-        let done = self.flush_memtable(&view, frozen);
+        let done = self.flush_memtable(&view, frozen).inspect_err(|error| self.note_names(error));
         self.events.send(|| {
             let (tables, bytes) = done.as_ref().copied().unwrap_or_default();
             Event::FlushEnded {
@@ -269,7 +269,10 @@ impl Inner {
         edit: &Edit,
         change: impl FnOnce(&mut View),
     ) -> Result<()> {
-        self.record(state, &version, edit).inspect_err(|_| {
+        self.record(state, &version, edit).inspect_err(|error| {
+            if self.is_of_names(error) {
+                self.lose_names(&error.clone().in_doubt());
+            }
             state.doubtful.extend(edit.added.iter().map(|(_, table)| table.number));
         })?;
         let mut view = View::clone(&state.view);
@@ -284,6 +287,7 @@ impl Inner {
     /// Writes an edit, after which there is this version, to the manifest or to a new one. Where a new one could not be begun, `CURRENT` may name it all the same: the old one
     /// is as long as it was, and is never appended to again.
     pub(super) fn record(&self, state: &mut State, version: &Version, edit: &Edit) -> Result<()> {
+        self.health.check_names()?;
         let is_usable = !state.needs_manifest && !state.manifest.is_broken();
         if !is_usable || state.manifest.is_full(self.options.manifest_bytes) {
             return self.begin_manifest(state, version, edit);
@@ -367,6 +371,28 @@ impl Inner {
     }
 
     pub(super) fn sync_directory(&self) -> Result<()> {
-        self.vfs.sync_dir(&self.directory).map_err(|error| Error::io(&self.directory, "sync", &error))
+        let done = self.vfs.sync_dir(&self.directory);
+        done.map_err(|error| Error::io(&self.directory, "sync", &error))
+            .inspect_err(|error| self.note_names(error))
+    }
+
+    /// Ends writes if this is the error of a sync of the directory.
+    pub(super) fn note_names(&self, error: &Error) {
+        if self.is_of_names(error) {
+            self.lose_names(error);
+        }
+    }
+
+    /// Whether it is one of a sync of the directory that was attempted.
+    fn is_of_names(&self, error: &Error) -> bool {
+        matches!(error, Error::Io { path, call: "sync", .. } if *path == self.directory.display().to_string())
+            && !is_no_room(error)
+    }
+
+    fn lose_names(&self, error: &Error) {
+        self.health.lose_names(error);
+        // Perhaps under the lock of the state. The thread whose work failed wakes those that wait for it.
+        self.work.notify_all();
+        self.room.notify_all();
     }
 }

@@ -1,7 +1,7 @@
 //! The file system of the machine.
 
 use super::mapped::Mapped;
-use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
+use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile, names_unknown};
 use crate::memory_limit::MemoryLimit;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
@@ -91,7 +91,7 @@ impl Vfs for Disk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_all()
+        File::open(path)?.sync_all().map_err(names_unknown)
     }
 
     fn lock(&self, directory: &Path) -> io::Result<Box<dyn Locked>> {

@@ -68,7 +68,8 @@ pub(crate) trait Vfs: Send + Sync + 'static {
     /// Names of the files in a directory, in no order.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
 
-    /// Makes the names in a directory last.
+    /// Makes the names in a directory last. Where this fails it is unknown which of them do, and a later
+    /// success says nothing of those. So the error is of no kind that passes: see [`names_unknown`].
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
     /// Locks a directory for this process alone until the guard is dropped, and makes its file `LOCK`
@@ -174,6 +175,15 @@ pub(crate) fn sync_name(vfs: &dyn Vfs, directory: &Path) -> io::Result<()> {
     match above.map_or(Ok(()), |above| vfs.sync_dir(above)) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         done => done,
+    }
+}
+
+/// The error of a sync of a directory that failed. A lack of room usually passes, but not here: what
+/// could not be written may count as written from then on.
+pub(crate) fn names_unknown(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => io::Error::other(error.to_string()),
+        _ => error,
     }
 }
 

@@ -10,7 +10,7 @@
 #[path = "sim_faults.rs"]
 mod faults;
 
-use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile};
+use super::{Locked, ReadFile, SyncFile, Vfs, WriteFile, names_unknown};
 use crate::lsm::sync::pause;
 use faults::{Faults, Kind};
 use parking_lot::{Mutex, MutexGuard};
@@ -31,6 +31,8 @@ pub(crate) enum Fault {
     Error(io::ErrorKind),
     /// A write takes half of its bytes; other operations succeed.
     Short,
+    /// A sync of a directory fails with this, and no later one makes last what this one was to. Other operations succeed.
+    NamesDropped(io::ErrorKind),
     /// The power goes: the operation may have happened or not, and the later ones fail.
     PowerCut,
 }
@@ -343,6 +345,7 @@ impl State {
             Some((at, fault)) if at == number => match fault {
                 Fault::Error(kind) => Err(kind.into()),
                 Fault::Short => Ok(Course::Short),
+                Fault::NamesDropped(_) => Ok(Course::Whole),
                 Fault::PowerCut => {
                     self.dead = true;
                     Ok(Course::Last)
@@ -469,8 +472,16 @@ impl Vfs for SimDisk {
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut state = self.enter();
+        let dropped = match state.fault {
+            Some((at, Fault::NamesDropped(kind))) if at == state.operations => Some(kind),
+            _ => None,
+        };
         // A sync during which the power goes may have done nothing.
-        state.begin(Kind::Sync)?.end(())?;
+        state.begin(Kind::Sync).map_err(names_unknown)?.end(())?;
+        if let Some(kind) = dropped {
+            state.unsynced_names.retain(|change| change.directory() != Some(path));
+            return Err(names_unknown(kind.into()));
+        }
         let (synced, rest) = std::mem::take(&mut state.unsynced_names)
             .into_iter()
             .partition::<Vec<_>, _>(|change| change.directory() == Some(path));
