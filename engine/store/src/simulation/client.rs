@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::lsm::{FileName, LogRecord, SimDisk, put_record};
 use crate::nonblocking::NonBlocking;
 use fastrand::Rng;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -63,12 +64,17 @@ impl Habits {
     }
 }
 
+/// A key, a value and its expiry.
+pub(super) type Written = (Vec<u8>, Arc<[u8]>, Option<u64>);
+
 pub(super) struct Client {
     pub(super) id: u8,
     pub(super) random: Rng,
     pub(super) habits: Arc<Habits>,
     pub(super) part: Part,
     pub(super) snapshots: Vec<Held>,
+    /// Entries of the lives before: a repaired store may hold any of them again.
+    pub(super) earlier: BTreeSet<Written>,
     /// Values that were made.
     made: u32,
     /// Of which this many contain records of logs.
@@ -101,7 +107,31 @@ impl Client {
     pub(super) fn new(id: u8, seed: u64, habits: Arc<Habits>, disk: SimDisk) -> Self {
         let random = Rng::with_seed(seed.wrapping_mul(31).wrapping_add(u64::from(id)));
         let (part, snapshots) = (Part::default(), Vec::new());
-        Self { id, random, habits, part, snapshots, made: 0, forged: 0, disk, failures: 0 }
+        Self {
+            id,
+            random,
+            habits,
+            part,
+            snapshots,
+            earlier: BTreeSet::new(),
+            made: 0,
+            forged: 0,
+            disk,
+            failures: 0,
+        }
+    }
+
+    /// Whether an entry was written in any life.
+    pub(super) fn has_written(&self, key: &[u8], entry: &Entry) -> bool {
+        self.earlier.contains(&(key.to_vec(), Arc::clone(&entry.value), entry.until_ms))
+    }
+
+    /// Remembers what was written in a life that is over.
+    pub(super) fn keep_written(&mut self, part: &Part) {
+        let effects = part.changes.iter().flat_map(|change| &change.effect);
+        let written = effects.filter_map(|(key, entry)| Some((key, entry.as_ref()?))).chain(&part.base);
+        self.earlier
+            .extend(written.map(|(key, entry)| (key.clone(), Arc::clone(&entry.value), entry.until_ms)));
     }
 
     /// The byte at the end of all keys of the client.

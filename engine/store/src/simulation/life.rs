@@ -2,7 +2,7 @@
 //! power cut, and compared with what it may hold when it is opened again.
 
 use super::client::{Client, Habits, owner};
-use super::model::{State, check};
+use super::model::{Bytes, State, check};
 use super::options::{Drawn, one_of};
 use super::reads::{check_all, everything, whole};
 use super::shared::Shared;
@@ -11,7 +11,7 @@ use super::whole::{Site, step, sync};
 use super::world::{Counts, Telling, World};
 use crate::durable::Durable;
 use crate::lsm::sync::{TimeKeeper, set_points};
-use crate::lsm::{Fault, FaultCounts, FaultPlan, Survival, SyncMode};
+use crate::lsm::{Fault, FaultCounts, FaultPlan, Survival, SyncMode, repair};
 use fastrand::Rng;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,8 @@ pub(super) fn run(seed: u64, telling: Telling) -> Outcome {
         .map(|id| Client::new(id, seed, Arc::clone(&habits), world.disk.clone()))
         .collect();
     let site = Site { world: &world, drawn: &drawn, path: PathBuf::from("/d"), copies: 0 };
-    let mut run = Run { random, clients, site, before: FaultCounts::default(), is_only_full: false };
+    let mut run =
+        Run { random, clients, site, before: FaultCounts::default(), is_only_full: false, repairs: 0 };
     let lives = run.random.u32(1..=5);
     for _ in 0..lives {
         if !run.live() {
@@ -88,6 +89,7 @@ struct Run<'a> {
     before: FaultCounts,
     /// The only fault is that the disk is full.
     is_only_full: bool,
+    repairs: u32,
 }
 
 impl Run<'_> {
@@ -332,6 +334,7 @@ impl Run<'_> {
         if trouble == Trouble::Cut && self.random.u32(..3) == 0 {
             world.disk.fail(world.disk.operations() + self.random.u64(..60), Fault::PowerCut);
         }
+        let mut is_repaired = false;
         loop {
             let seen = self.look();
             let opened = self.site.open(&self.site.path);
@@ -344,7 +347,11 @@ impl Run<'_> {
                 }
                 let lacks_room = db.storage_stats().failure.is_some();
                 world.add("opened without room", u64::from(lacks_room));
-                self.compare(found);
+                if is_repaired {
+                    self.compare_repaired(found);
+                } else {
+                    self.compare(found);
+                }
                 world.has_unkept_time.store(lacks_room, Ordering::Relaxed);
                 Ok(db)
             });
@@ -373,8 +380,12 @@ impl Run<'_> {
                 }
                 Err(error) => {
                     assert!(world.is_corrupting.load(Ordering::Relaxed), "the store does not open: {error}");
+                    assert!(!is_repaired, "a repaired store does not open: {error}");
                     world.count("stores found damaged");
-                    return None;
+                    is_repaired = self.repair();
+                    if !is_repaired && !world.disk.is_dead() {
+                        return None;
+                    }
                 }
             }
         }
@@ -402,6 +413,52 @@ impl Run<'_> {
         }
     }
 
+    /// Lays aside what is damaged. False, where that failed.
+    fn repair(&mut self) -> bool {
+        let world = self.site.world;
+        self.heal();
+        self.repairs += 1;
+        let (disk, aside) = (Arc::new(world.disk.clone()), format!("/aside{}", self.repairs));
+        let done = repair(disk, &self.site.path, Path::new(&aside), |_, _| ());
+        world.tell(|| format!("repair -> {done:?}"));
+        match done {
+            Ok(laid) => {
+                world.count("stores repaired");
+                world.add("files laid aside", laid.len() as u64);
+                true
+            }
+            Err(error) => {
+                world.note(&error.to_string());
+                world.count("repairs that failed");
+                false
+            }
+        }
+    }
+
+    /// A repaired store may lack anything, and may hold what was replaced or deleted, but nothing else. The
+    /// clients go on from it.
+    fn compare_repaired(&mut self, found: State) {
+        for client in &mut self.clients {
+            let part = std::mem::take(&mut client.part);
+            client.keep_written(&part);
+        }
+        let mut parts = vec![State::new(); self.clients.len()];
+        for (key, entry) in found {
+            let client = owner(&key, parts.len());
+            let Some(part) = parts.get_mut(client) else { continue };
+            assert!(
+                self.clients[client].has_written(&key, &entry),
+                "a repaired store holds what was never written: {:?}",
+                Bytes(&key)
+            );
+            part.insert(key, entry);
+        }
+        for (client, found) in self.clients.iter_mut().zip(parts) {
+            client.part.adopt(found);
+            client.failures = 0;
+        }
+    }
+
     /// What was found is a state that the store may have; the clients go on from it.
     fn compare(&mut self, found: State) {
         let world = self.site.world;
@@ -421,6 +478,7 @@ impl Run<'_> {
         }
         let changes: usize = known.iter().map(|part| part.changes.len()).sum();
         world.add("changes compared when opened", changes as u64);
+        self.clients.iter_mut().zip(&known).for_each(|(client, part)| client.keep_written(part));
         for (client, found) in self.clients.iter_mut().zip(parts) {
             client.part.adopt(found);
             client.failures = 0;

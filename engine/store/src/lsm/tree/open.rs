@@ -456,7 +456,7 @@ pub(super) struct Merged {
     pub(super) first_log: u64,
     pub(super) next_file: u64,
     pub(super) last_sequence: Sequence,
-    closed: Sequence,
+    pub(super) closed: Sequence,
     pub(super) ranges: Arc<Ranges>,
     /// None in a store of 0.5.0 or 0.5.1.
     pub(super) salt: Option<u64>,

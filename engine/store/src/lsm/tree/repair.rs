@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::lsm::compaction::table_path;
 use crate::lsm::file_name::FileName;
 use crate::lsm::manifest::{CURRENT, Edit, Manifest, TableFacts};
+use crate::lsm::record::Sequence;
 use crate::lsm::table::Table;
 use crate::lsm::vfs::{Vfs, absolute, create_dirs, exists, read_exact_at, write_all_at};
-use crate::lsm::wal::{Ended, read, tag};
-use std::convert::Infallible;
+use crate::lsm::wal::{Ended, LogRecord, read, tag, writes};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +29,9 @@ pub(crate) struct Aside {
     pub(crate) versions: Option<u64>,
     pub(crate) reason: Error,
 }
+
+/// Writes are missing before a record that says that they were synced.
+struct Lost;
 
 /// What is damaged.
 #[derive(Default)]
@@ -56,7 +59,7 @@ pub(crate) fn repair(
     }
     let _lock = lock(&*vfs, directory)?;
     let recovered = Manifest::recover(&*vfs, directory)?.ok_or_else(missing)?;
-    let Merged { facts, first_log, next_file, last_sequence, ranges, salt, time_ms, .. } =
+    let Merged { facts, first_log, next_file, last_sequence, closed, ranges, salt, time_ms } =
         Merged::of(&recovered).map_err(|reason| Error::corrupt(&current, 0, reason))?;
     let mut damage = Damage::default();
     let (mut kept, count) = (Vec::new(), facts.len());
@@ -72,7 +75,7 @@ pub(crate) fn repair(
         progress(done + 1, count);
     }
     let names = vfs.list(directory).map_err(|error| Error::io(directory, "list", &error))?;
-    damage.look_at_logs(&*vfs, directory, &names, (first_log, salt))?;
+    damage.look_at_logs(&*vfs, directory, &names, (first_log, salt), (last_sequence, closed))?;
     if damage.aside.is_empty() {
         return Ok(Vec::new());
     }
@@ -112,12 +115,15 @@ fn is_damage(error: &Error) -> bool {
 }
 
 impl Damage {
+    /// Finds what an opening would refuse: a damaged record, a log that ends too early, as a later one or a
+    /// mark of the manifest tells, and a missing log.
     fn look_at_logs(
         &mut self,
         vfs: &dyn Vfs,
         directory: &Path,
         names: &[String],
         (first, salt): (u64, Option<u64>),
+        (in_manifest, closed): (Sequence, Sequence),
     ) -> Result<()> {
         let logs = names.iter().filter_map(|name| match FileName::parse(name) {
             Some(FileName::Log(number)) if number >= first => Some(number),
@@ -125,23 +131,69 @@ impl Damage {
         });
         let mut logs: Vec<u64> = logs.collect();
         logs.sort_unstable();
-        for number in logs {
-            let path = log_path(directory, number);
-            if let Some((damaged, at)) = &self.cut {
-                let reason = Error::corrupt(damaged, *at, "what lies behind it is later than what is lost");
-                self.aside.push(Aside { path: path.clone(), versions: None, reason });
-                self.later_logs.push(path);
-                continue;
-            }
+        if !logs.contains(&first) {
+            let reason = "it is missing, and the manifest says that writes may be in it";
+            self.cut_log(log_path(directory, first), 0, reason);
+            self.lay_later_aside(directory, &logs);
+            return Ok(());
+        }
+        let (mut last, mut is_over, mut end) = (in_manifest, false, None);
+        for (place, number) in logs.iter().enumerate() {
+            let path = log_path(directory, *number);
             let file = vfs.open(&path).map_err(|error| Error::io(&path, "open", &error))?;
-            let ended = read(&*file, tag(salt, number), |_| Ok::<(), Infallible>(()));
-            if let Ok(Ended::Damaged(at)) = ended.map_err(|error| Error::io(&path, "read", &error))? {
-                let reason = Error::corrupt(&path, at, "a record that had been synced is damaged");
-                self.aside.push(Aside { path: path.clone(), versions: None, reason });
-                self.cut = Some((path, at));
+            // As a replay takes them.
+            let take = |record: LogRecord| {
+                let count = writes(record.payload).count() as u64;
+                if record.sequence + count <= in_manifest + 1 {
+                    return Ok(());
+                }
+                if record.after_sync && record.sequence > last + 1 {
+                    return Err(Lost);
+                }
+                is_over |= count > 0 && record.sequence != last + 1;
+                if count > 0 && !is_over {
+                    last = record.sequence + count - 1;
+                }
+                Ok(())
+            };
+            match read(&*file, tag(salt, *number), take).map_err(|error| Error::io(&path, "read", &error))? {
+                Ok(Ended::Here(at)) if !is_over => end = Some((place, path, at)),
+                Ok(Ended::Here(_)) => {}
+                Ok(Ended::Damaged(at)) => {
+                    self.cut_log(path, at, "a record that had been synced is damaged");
+                    self.lay_later_aside(directory, &logs[place + 1..]);
+                    return Ok(());
+                }
+                Err(Lost) => {
+                    let (place, path, at) = end.unwrap_or((place, path, 0));
+                    self.cut_log(path, at, "writes are missing that had been synced before later ones");
+                    self.lay_later_aside(directory, &logs[place + 1..]);
+                    return Ok(());
+                }
             }
         }
+        if let Some((place, path, at)) = end.filter(|_| last < closed) {
+            self.cut_log(path, at, "the log ends here, and the store was closed with more in it");
+            self.lay_later_aside(directory, &logs[place + 1..]);
+        }
         Ok(())
+    }
+
+    fn cut_log(&mut self, path: PathBuf, at: u64, reason: &'static str) {
+        let reason = Error::corrupt(&path, at, reason);
+        self.aside.push(Aside { path: path.clone(), versions: None, reason });
+        self.cut = Some((path, at));
+    }
+
+    /// Logs behind the one that is cut.
+    fn lay_later_aside(&mut self, directory: &Path, logs: &[u64]) {
+        let Some((damaged, at)) = &self.cut else { return };
+        for number in logs {
+            let path = log_path(directory, *number);
+            let reason = Error::corrupt(damaged, *at, "what lies behind it is later than what is lost");
+            self.aside.push(Aside { path: path.clone(), versions: None, reason });
+            self.later_logs.push(path);
+        }
     }
 
     /// Gives everything that is laid aside its second name.
@@ -150,7 +202,7 @@ impl Damage {
         for from in self.aside.iter().map(|aside| &aside.path).chain([&manifest]) {
             let to = aside.join(from.file_name().unwrap_or_default());
             match vfs.link(from, &to) {
-                // A table that is missing cannot be kept.
+                // What is missing cannot be kept.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 done => done.map_err(|error| Error::io(&to, "link", &error))?,
             }
@@ -176,8 +228,11 @@ impl Damage {
             let _ = vfs.remove(&new);
             let step = |call, done: std::io::Result<()>| done.map_err(|error| Error::io(path, call, &error));
             let mut bytes = vec![0; *at as usize];
-            let old = vfs.open(path).map_err(|error| Error::io(path, "open", &error))?;
-            step("read", read_exact_at(&*old, &mut bytes, 0))?;
+            // One of which nothing stays may be missing.
+            if *at > 0 {
+                let old = vfs.open(path).map_err(|error| Error::io(path, "open", &error))?;
+                step("read", read_exact_at(&*old, &mut bytes, 0))?;
+            }
             let mut file = vfs.create(&new).map_err(|error| Error::io(&new, "create", &error))?;
             step("copy", write_all_at(&mut *file, &bytes, 0))?;
             step("sync the copy of", file.sync())?;

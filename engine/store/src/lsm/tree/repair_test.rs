@@ -2,9 +2,9 @@
 
 use super::repair::repair;
 use super::tree_test::{DIRECTORY, Model, content, open, small};
-use super::{Batch, SyncMode};
-use crate::error::Result;
-use crate::lsm::vfs::{Fault, SimDisk, Survival};
+use super::{Batch, SyncMode, TreeOptions};
+use crate::error::{Error, Result};
+use crate::lsm::vfs::{Fault, SimDisk, Survival, Vfs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,4 +85,63 @@ fn a_power_cut_at_every_operation_of_a_repair_loses_no_file() {
             look(&content(&tree).unwrap_or_else(|error| panic!("{what}: {error}")), &what);
         }
     }
+}
+
+/// Writes in several logs, of a store that was closed or killed.
+fn logged(is_closed: bool) -> SimDisk {
+    let disk = SimDisk::new();
+    let options = TreeOptions { frozen_memtables: 8, ..small(SyncMode::OnCall) };
+    let tree = open(&disk, options).unwrap();
+    for number in 0..90 {
+        let mut batch = Batch::default();
+        batch.set(&[9, number], &[number; 60]);
+        tree.write(&batch).unwrap();
+        if number % 8 == 7 {
+            tree.sync().unwrap();
+        }
+    }
+    if is_closed {
+        tree.close().unwrap()
+    } else {
+        drop(tree)
+    }
+    disk
+}
+
+/// Whatever of the logs is missing: what no longer opens is repaired to a prefix, and opens.
+#[test]
+fn logs_that_end_too_early_or_are_missing_are_repaired() {
+    let mut reasons = std::collections::BTreeMap::new();
+    for is_closed in [false, true] {
+        let whole = logged(is_closed);
+        let files = whole.content();
+        let logs: Vec<_> =
+            files.iter().filter(|(path, _)| path.extension().is_some_and(|kind| kind == "log")).collect();
+        assert!(logs.len() > 2, "{}", logs.len());
+        for (path, bytes) in logs {
+            let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            let damages = (0..=used).step_by(40).map(Some).chain([None]);
+            for damage in damages {
+                let (disk, what) =
+                    (whole.copy(), format!("closed {is_closed}, {}: {damage:?}", path.display()));
+                match damage {
+                    Some(len) => disk.truncate(path, len),
+                    None => disk.remove(path).unwrap(),
+                }
+                let opened = open(&disk.copy(), small(SyncMode::OnCall)).map(drop);
+                let laid = mend(&disk, "aside").unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert_eq!(laid > 0, opened.is_err(), "{what}: {laid} files laid aside, and {opened:?}");
+                if let Err(Error::Corrupt { reason, .. }) = opened {
+                    *reasons.entry(reason).or_insert(0) += 1;
+                }
+                let tree =
+                    open(&disk, small(SyncMode::OnCall)).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let found = content(&tree).unwrap();
+                let count = found.len() as u8;
+                assert!((0..count).all(|number| found.contains_key(&[9, number][..])), "{what}: no prefix");
+            }
+        }
+    }
+    // A gap that a later log tells of, an end that the manifest tells of, and a log that is not there.
+    assert!(reasons.len() >= 3, "{reasons:?}");
 }
