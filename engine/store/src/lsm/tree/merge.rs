@@ -6,6 +6,7 @@ use super::{Inner, Tree};
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{Choice, Sweep, Underway, hidden, mostly_deleted, pick, tidy};
 use crate::lsm::manifest::{Edit, LEVELS, TableFacts, TableHandle, Version};
+use crate::lsm::mapping::return_freed;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -179,6 +180,8 @@ impl Inner {
         deeper.for_each(|level| below.levels[level].clone_from(&version.levels[level]));
         below.ranges = Arc::clone(&version.ranges);
         let common = Arc::clone(version.common());
+        let resident: usize =
+            chosen.upper.iter().chain(&chosen.lower).map(|table| table.table.resident_bytes()).sum();
         drop(version);
         let read = chosen.facts().fold((0, 0), |(tables, bytes), table| (tables + 1, bytes + table.bytes));
         let merge = Merging { inner: self, choice: &choice, below: &below, common: &common };
@@ -186,6 +189,10 @@ impl Inner {
             .events
             .merge((choice.level, choice.target), read, |written| merge.carry_out(chosen, way, written));
         self.state.lock().underway = None;
+        if resident as u64 >= self.options.trim_bytes {
+            // Indexes and filters are small allocations, freed now or when the last reader is done.
+            return_freed();
+        }
         done.map(|()| true).inspect_err(|error| self.note_names(error))
     }
 }

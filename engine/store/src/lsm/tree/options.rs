@@ -40,6 +40,9 @@ pub(crate) struct TreeOptions {
     pub(crate) queue_bytes: usize,
     /// Bytes that a merge reads ahead of all its tables at most.
     pub(crate) merge_ahead_bytes: u64,
+    /// Bytes of indexes and filters that a merge replaces from which on the allocator is asked to give freed
+    /// memory back.
+    pub(crate) trim_bytes: u64,
     /// Threads that share a large merge.
     pub(crate) merge_threads: usize,
     /// Bytes that wait to be merged from which on writes are held back, the more of them the more.
@@ -78,6 +81,7 @@ impl Default for TreeOptions {
             level0_stop: 20,
             merge_bytes_per_second: None,
             queue_bytes: 16 << 20,
+            trim_bytes: 4 << 20,
             merge_ahead_bytes: 16 << 20,
             merge_threads: 1,
             debt_slow: 512 << 20,

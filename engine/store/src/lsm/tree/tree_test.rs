@@ -38,6 +38,7 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         level0_stop: 8,
         merge_bytes_per_second: None,
         queue_bytes: 1_000,
+        trim_bytes: 1 << 20,
         merge_ahead_bytes: 1 << 20,
         merge_threads: 1,
         debt_slow: 20_000,
