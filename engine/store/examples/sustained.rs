@@ -47,7 +47,10 @@ fn main() -> Result<()> {
     let mut value = [0; 100];
     let begin = Instant::now();
     let (mut windows, mut written, mut longest) = (Vec::new(), 0_u64, Duration::ZERO);
-    println!("{:>6} {:>12} {:>10} {:>10} {:>8}", "s", "writes/s", "debt MiB", "level 0", "wait ms");
+    println!(
+        "{:>6} {:>12} {:>10} {:>10} {:>8} {:>10} {:>8}   levels MiB",
+        "s", "writes/s", "debt MiB", "level 0", "wait ms", "index MiB", "RSS MiB"
+    );
     while begin.elapsed() < Duration::from_secs(seconds) && windows.len() as u64 * window < seconds {
         let (start, mut count) = (Instant::now(), 0_u64);
         while start.elapsed() < Duration::from_secs(window) {
@@ -64,12 +67,14 @@ fn main() -> Result<()> {
         windows.push(count as f64 / start.elapsed().as_secs_f64());
         written += count;
         println!(
-            "{:>6.0} {:>12.0} {:>10.0} {:>10} {:>8.1}   {}",
+            "{:>6.0} {:>12.0} {:>10.0} {:>10} {:>8.1} {:>10.0} {:>8.0}   {}",
             begin.elapsed().as_secs_f64(),
             windows.last().copied().unwrap_or(0.0),
             stats.debt_bytes as f64 / MIB,
             stats.levels[0].tables,
             longest.as_secs_f64() * 1e3,
+            stats.index_bytes as f64 / MIB,
+            memory("VmRSS:")?,
             stats
                 .levels
                 .iter()

@@ -214,6 +214,7 @@ impl DurableOptions {
             queue_bytes: memtable_bytes as usize / 4,
             merge_ahead_bytes: budget / 16,
             trim_bytes: (budget / 64).max(1 << 20),
+            filters_until: budget / 4,
             merge_threads: self.merge_threads.unwrap_or(MERGE_THREADS),
             debt_slow: 2 * base_bytes,
             debt_stop: 4 * base_bytes,

@@ -95,6 +95,28 @@ impl Version {
         Ok(Ok(version))
     }
 
+    /// Bytes of memory that indexes and filters of all tables take.
+    pub(crate) fn index_bytes(&self) -> u64 {
+        self.tables().map(|(_, table)| table.table.resident_bytes() as u64).sum()
+    }
+
+    /// Drops filters of the lowest level until indexes and filters take no more than this. A read of a key
+    /// that is there asks that level last, so only reads of absent keys become slower.
+    /// Returns the tables that others took the place of.
+    pub(crate) fn drop_filters(&mut self, most: u64) -> Vec<Arc<Table>> {
+        let (mut bytes, mut replaced) = (self.index_bytes(), Vec::new());
+        for handle in &mut self.levels[LEVELS - 1] {
+            if bytes <= most {
+                break;
+            }
+            if let Some(table) = handle.table.without_filter() {
+                bytes -= (handle.table.resident_bytes() - table.resident_bytes()) as u64;
+                replaced.push(std::mem::replace(&mut handle.table, Arc::new(table)));
+            }
+        }
+        replaced
+    }
+
     /// Whether a table may hold a version that the newest deletion of a piece hides.
     fn may_have_older(&self, piece: &Piece) -> bool {
         let may = |table: &TableHandle| table.facts.needs(piece);

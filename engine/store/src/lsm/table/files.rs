@@ -112,13 +112,15 @@ pub(super) struct TableFile {
     home: Option<Arc<Home>>,
     slot: Arc<Slot>,
     files: Arc<TableFiles>,
+    is_needless: AtomicBool,
 }
 
 impl TableFile {
     /// Opens the file: whether it is there is known then.
     pub(super) fn open(vfs: &Arc<dyn Vfs>, path: &Path, files: Arc<TableFiles>) -> io::Result<Self> {
         let (vfs, path) = (Arc::clone(vfs), path.to_owned());
-        let file = Self { vfs, path, home: None, slot: Arc::default(), files };
+        let is_needless = AtomicBool::new(false);
+        let file = Self { vfs, path, home: None, slot: Arc::default(), files, is_needless };
         file.reopen()?;
         Ok(file)
     }
@@ -132,11 +134,9 @@ impl TableFile {
         self.home = Some(home);
     }
 
-    /// Removes the file, if the store is open.
-    pub(super) fn remove(&self) {
-        if let Some(home) = &self.home {
-            home.remove(&self.path);
-        }
+    /// Removes the file once the last table that reads it is dropped, if the store is open then.
+    pub(super) fn remove_when_dropped(&self) {
+        self.is_needless.store(true, Ordering::Relaxed);
     }
 
     fn open_now(&self) -> io::Result<Arc<dyn ReadFile>> {
@@ -204,6 +204,11 @@ impl ReadFile for TableFile {
 impl Drop for TableFile {
     fn drop(&mut self) {
         self.files.forget(&self.slot);
+        if *self.is_needless.get_mut()
+            && let Some(home) = &self.home
+        {
+            home.remove(&self.path);
+        }
     }
 }
 

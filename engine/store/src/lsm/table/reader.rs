@@ -17,7 +17,6 @@ use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Space for a block as it lies in its file, and as it was before.
 #[derive(Default)]
@@ -56,14 +55,13 @@ impl Part<'_> {
 
 /// A table that is there to be read.
 pub(crate) struct Table {
-    file: TableFile,
+    file: Arc<TableFile>,
     number: u64,
     footer: Footer,
     pub(super) index: Index,
     pub(super) filter: Option<Filter>,
     cache: Option<Arc<BlockCache>>,
     pages: Option<Arc<PageCache>>,
-    is_needless: AtomicBool,
 }
 
 impl Table {
@@ -103,15 +101,20 @@ impl Table {
         if index.blocks() == 0 || index.range(index.blocks() - 1).1 != footer.blocks_len {
             return Err(damaged(index_at, "the index does not cover the blocks"));
         }
-        Ok(Self {
-            file,
-            number,
-            footer,
-            index,
-            filter,
-            cache,
-            pages: None,
-            is_needless: AtomicBool::new(false),
+        Ok(Self { file: Arc::new(file), number, footer, index, filter, cache, pages: None })
+    }
+
+    /// The same table without its filter, to save memory; `None` where it has none.
+    pub(crate) fn without_filter(&self) -> Option<Self> {
+        self.filter.as_ref()?;
+        Some(Self {
+            file: Arc::clone(&self.file),
+            number: self.number,
+            footer: self.footer,
+            index: self.index.clone(),
+            filter: None,
+            cache: self.cache.clone(),
+            pages: self.pages.clone(),
         })
     }
 
@@ -123,13 +126,15 @@ impl Table {
 
     /// May remove its file from this directory; without this, none does.
     pub(crate) fn owned_by(mut self, home: &Arc<Home>) -> Self {
-        self.file.set_home(Arc::clone(home));
+        if let Some(file) = Arc::get_mut(&mut self.file) {
+            file.set_home(Arc::clone(home));
+        }
         self
     }
 
     /// Removes the file once the last reader has dropped the table, if the store is open then.
     pub(crate) fn remove_when_dropped(&self) {
-        self.is_needless.store(true, Ordering::Relaxed);
+        self.file.remove_when_dropped();
     }
 
     /// Versions in it.
@@ -225,7 +230,7 @@ impl Table {
         // Who does not wait reads nothing from the device, and has not asked for a block yet.
         let leaves_a_copy = NonBlocking::is_on() || self.pages.as_ref().is_none_or(|pages| pages.takes(key));
         let read = if leaves_a_copy { read_exact_at } else { read_exact_once_at };
-        let done = read(&self.file, &mut space.framed, begin)
+        let done = read(&*self.file, &mut space.framed, begin)
             .map_err(|error| self.read_failed(&error))
             .and_then(|()| {
                 frame::open(&space.framed, self.number, &mut space.raw)
@@ -257,7 +262,7 @@ impl Table {
     /// Reads the bytes from one place of the file to another, blocks as they lie there.
     pub(super) fn read_framed(&self, begin: u64, end: u64, framed: &mut Buffer) -> Result<()> {
         framed.set_len((end - begin) as usize);
-        read_exact_at(&self.file, framed, begin).map_err(|error| self.read_failed(&error))
+        read_exact_at(&*self.file, framed, begin).map_err(|error| self.read_failed(&error))
     }
 
     fn read_failed(&self, error: &std::io::Error) -> Error {
@@ -289,13 +294,5 @@ impl Table {
 
     pub(super) fn damaged(&self, block: usize, reason: &'static str) -> Error {
         Error::corrupt(self.file.path(), self.index.range(block).0, reason)
-    }
-}
-
-impl Drop for Table {
-    fn drop(&mut self) {
-        if *self.is_needless.get_mut() {
-            self.file.remove();
-        }
     }
 }

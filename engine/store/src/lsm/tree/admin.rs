@@ -215,7 +215,7 @@ impl Inner {
             deletions: version.tables().map(|(_, table)| table.facts.deletions).sum(),
             memtable_bytes,
             frozen_memtables: view.frozen.len(),
-            index_bytes: index_bytes(version),
+            index_bytes: version.index_bytes(),
             open_tables: self.files.open_files(),
             table_opens: self.files.opened(),
             cache_bytes: cache.map_or(0, super::BlockCache::bytes),
@@ -231,11 +231,6 @@ impl Inner {
             stalled_us: of(&counters.stalled_us),
         }
     }
-}
-
-/// Bytes of memory that the indexes and filters of open tables take.
-pub(super) fn index_bytes(version: &Version) -> u64 {
-    version.tables().map(|(_, table)| table.table.resident_bytes() as u64).sum()
 }
 
 /// Bytes on the disk that tables take.

@@ -18,6 +18,8 @@ mod events_test;
 #[cfg(test)]
 mod fault_test;
 #[cfg(test)]
+mod filters_test;
+#[cfg(test)]
 mod forge_test;
 #[cfg(test)]
 mod gap_test;

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::lsm::common::Common;
 use crate::lsm::compaction::table_path;
 use crate::lsm::file_name::{FileName, LAST_NUMBER};
-use crate::lsm::manifest::{Edit, Manifest, Recovered, TableFacts, TableHandle, Version};
+use crate::lsm::manifest::{Edit, LEVELS, Manifest, Recovered, TableFacts, TableHandle, Version};
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::Sequence;
 use crate::lsm::sync::{Condvar, Mutex, spawn};
@@ -198,14 +198,25 @@ impl Opening<'_> {
             self.time.resume(kept_ms);
         }
         self.time.note_tables(facts.values());
+        let mut index_bytes = 0;
         for ((level, number), facts) in facts {
-            let table = self.open_table(number)?;
+            let mut table = self.open_table(number)?;
+            index_bytes += table.resident_bytes() as u64;
+            // One by one, so that not all filters are in memory first.
+            if level == LEVELS - 1
+                && index_bytes > self.options.filters_until
+                && let Some(smaller) = table.without_filter()
+            {
+                index_bytes -= (table.resident_bytes() - smaller.resident_bytes()) as u64;
+                table = Arc::new(smaller);
+            }
             self.version.levels[level].push(TableHandle { facts: Arc::new(facts), table });
         }
         self.version = self
             .version
             .edited(&Edit { ranges: Some(ranges), ..Edit::default() }, |facts| self.open_table(facts.number))?
             .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
+        self.version.drop_filters(self.options.filters_until);
         let logs = files.iter().filter_map(|file| match file {
             FileName::Log(number) if *number >= first_log => Some(*number),
             _ => None,
@@ -481,7 +492,7 @@ impl Merged {
                 merged.facts.remove(key).ok_or("the manifest removes a table that is not there")?;
             }
             for (level, facts) in &edit.added {
-                if *level >= crate::lsm::manifest::LEVELS {
+                if *level >= LEVELS {
                     return Err("the manifest names a level that does not exist");
                 }
                 if facts.number > LAST_NUMBER {

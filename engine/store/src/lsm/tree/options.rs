@@ -43,6 +43,8 @@ pub(crate) struct TreeOptions {
     /// Bytes of indexes and filters that a merge replaces from which on the allocator is asked to give freed
     /// memory back.
     pub(crate) trim_bytes: u64,
+    /// Bytes of indexes and filters above which tables of the lowest level are kept without their filters.
+    pub(crate) filters_until: u64,
     /// Threads that share a large merge.
     pub(crate) merge_threads: usize,
     /// Bytes that wait to be merged from which on writes are held back, the more of them the more.
@@ -82,6 +84,7 @@ impl Default for TreeOptions {
             merge_bytes_per_second: None,
             queue_bytes: 16 << 20,
             trim_bytes: 4 << 20,
+            filters_until: u64::MAX,
             merge_ahead_bytes: 16 << 20,
             merge_threads: 1,
             debt_slow: 512 << 20,

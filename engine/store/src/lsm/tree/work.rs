@@ -2,7 +2,7 @@
 //! what it makes needless is removed.
 
 use super::Inner;
-use super::admin::{index_bytes, table_bytes};
+use super::admin::table_bytes;
 use super::commit::{log_path, spare_path};
 use super::health::{Work, is_no_room};
 use super::view::{Frozen, View};
@@ -258,7 +258,13 @@ impl Inner {
             let same = known.tables().find(|(_, table)| table.facts.number == facts.number);
             same.map_or_else(|| self.open_table(facts), |(_, table)| Ok(Arc::clone(&table.table)))
         };
-        known.edited(edit, open)?.map_err(|reason| Error::corrupt(&self.directory, 0, reason))
+        let edited = known.edited(edit, open)?;
+        let mut version = edited.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
+        let replaced = version.drop_filters(self.options.filters_until);
+        if !replaced.is_empty() {
+            self.pinned.add_tables(replaced.iter());
+        }
+        Ok(version)
     }
 
     /// Writes an edit to the manifest, and shows the version that it leads to.
@@ -357,7 +363,7 @@ impl Inner {
             let others = capacity.saturating_sub(planned) as u64
                 + self.pinned.bytes()
                 + self.long_values.buffer_bytes(self.options.merge_threads);
-            let rest = self.options.cache_bytes.saturating_sub(index_bytes(&view.version) + others);
+            let rest = self.options.cache_bytes.saturating_sub(view.version.index_bytes() + others);
             cache.set_capacity(rest.max(self.options.cache_bytes / 16));
         }
     }
