@@ -113,6 +113,7 @@ impl Tree {
         state.first_log = number;
         state.last_sequence = commit.next - 1;
         state.synced = commit.next - 1;
+        state.suspect_until = 0;
         for log in std::mem::replace(&mut state.logs, vec![number]) {
             // One that stays is removed when the tree is opened.
             let _ = inner.vfs.remove(&log_path(&inner.directory, log));

@@ -366,7 +366,9 @@ impl Inner {
         let log = std::mem::replace(&mut commit.log, log);
         let old_path = std::mem::replace(&mut commit.log_path, path);
         // A sync of a suspect log proves nothing: what it holds lasts when its memtable is a table.
-        if self.options.sync != SyncMode::Always && !commit.is_suspect {
+        if commit.is_suspect {
+            state.suspect_until = commit.next - 1;
+        } else if self.options.sync != SyncMode::Always {
             state.unsynced.push((old_path, log));
         }
         commit.is_suspect = false;

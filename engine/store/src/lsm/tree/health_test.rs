@@ -136,6 +136,31 @@ fn a_panic_behind_the_writes_ends_them_with_an_error() {
     assert_eq!(value(&open(&disk, options(SyncMode::OnCall)).unwrap(), 100), 7);
 }
 
+/// A log that failed is left for another one, before there is room for a table of what it held.
+#[test]
+fn a_sync_fails_until_what_a_failed_log_held_is_in_tables() {
+    let disk = SimDisk::new();
+    let options = TreeOptions { has_workers: false, memtable_bytes: 1 << 20, ..small(SyncMode::OnCall) };
+    let tree = open(&disk, options).unwrap();
+    set(&tree, 1, 7).unwrap();
+    room(&disk, Some(disk.used()));
+    // The log is filled ahead: some writes find room in it.
+    let done = (8..1_000).find(|value| set(&tree, 1, *value).is_err()).unwrap() - 1;
+    // Begins another log, which takes no room yet, and finds none for a table.
+    set(&tree, 1, done + 1).unwrap_err();
+    for _ in 0..2 {
+        let full = tree.sync().unwrap_err();
+        assert!(matches!(full, Error::Io { kind: ErrorKind::StorageFull, .. }), "{full}");
+    }
+    room(&disk, None);
+    set(&tree, 2, 1).unwrap();
+    tree.sync().unwrap();
+    disk.restart(Survival::Nothing);
+    drop(tree);
+    let tree = open(&disk, options).unwrap();
+    assert_eq!((value(&tree, 1), value(&tree, 2)), (done, 1));
+}
+
 /// Room for tables is one thing; what was acknowledged is in a log that is there already.
 #[test]
 fn a_sync_goes_on_where_only_a_flush_or_a_merge_lacks_room() {

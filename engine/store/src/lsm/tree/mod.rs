@@ -165,6 +165,9 @@ struct State {
     last_sequence: Sequence,
     /// Writes up to this one last.
     synced: Sequence,
+    /// Writes up to this number may be lost although they were acknowledged, until they are in tables: a write
+    /// or a sync of their log failed. 0, where there are none.
+    suspect_until: Sequence,
     /// A log that is not needed any more, to be written anew: what overwrites a file is synced sooner than what makes it longer.
     spare: Option<u64>,
     /// Logs that are written to no more and were not synced yet.

@@ -385,6 +385,7 @@ impl Opening<'_> {
                 first_log,
                 last_sequence: found.in_tables,
                 synced: found.in_manifest,
+                suspect_until: 0,
                 spare: None,
                 unsynced: Vec::new(),
                 is_closing: false,

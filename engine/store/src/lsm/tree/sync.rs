@@ -4,7 +4,20 @@ use super::Inner;
 use super::health::Work;
 use crate::error::{Error, Result};
 use crate::lsm::record::Sequence;
+use crate::lsm::wal::{LogWriter, PendingSync};
+use std::path::PathBuf;
 use std::time::Duration;
+
+/// Logs whose sync was begun.
+struct Begun {
+    /// Those that are written to no more, the oldest first.
+    earlier: Vec<(PathBuf, LogWriter)>,
+    /// The one that is written to, and its path.
+    pending: Option<PendingSync>,
+    path: PathBuf,
+    /// The last write in them.
+    last: Sequence,
+}
 
 impl Inner {
     /// Makes all that was acknowledged before the call last.
@@ -13,8 +26,8 @@ impl Inner {
         if self.health.is_over() {
             return self.look();
         }
-        // Where only a flush or a merge lacks room, the logs are whole, and their sync is what was promised.
-        self.sync_logs().inspect_err(|error| {
+        let begun = self.begin_sync()?;
+        self.sync_logs(begun).inspect_err(|error| {
             let mut commit = self.commit.lock();
             // Pages that could not be written may be gone: no later sync of these logs proves anything.
             commit.is_suspect = true;
@@ -24,17 +37,26 @@ impl Inner {
         })
     }
 
-    fn sync_logs(&self) -> Result<()> {
-        let (earlier, pending, path, last) = {
-            let commit = self.commit.lock();
-            if commit.is_suspect {
-                self.look()?;
-            }
-            let mut state = self.state.lock();
-            let pending =
-                commit.log.begin_sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))?;
-            (std::mem::take(&mut state.unsynced), pending, commit.log_path.clone(), commit.next - 1)
-        };
+    /// What is to be synced. Where only a flush or a merge lacks room, the logs are whole, and their sync is
+    /// what was promised. An error where it would prove nothing, because a log failed whose writes are not
+    /// in tables yet: in this log or in one that another has taken the place of.
+    fn begin_sync(&self) -> Result<Begun> {
+        let commit = self.commit.lock();
+        let mut state = self.state.lock();
+        if commit.is_suspect || state.suspect_until > 0 {
+            self.look()?;
+        }
+        let pending = commit.log.begin_sync().map_err(|error| Error::io(&commit.log_path, "sync", &error))?;
+        Ok(Begun {
+            earlier: std::mem::take(&mut state.unsynced),
+            pending,
+            path: commit.log_path.clone(),
+            last: commit.next - 1,
+        })
+    }
+
+    fn sync_logs(&self, begun: Begun) -> Result<()> {
+        let Begun { earlier, pending, path, last } = begun;
         if earlier.is_empty() && pending.is_none() {
             self.have_synced(last);
             return Ok(());

@@ -186,6 +186,9 @@ impl Inner {
         // Not before the edit lasts: another manifest may be begun although this one could not be written.
         state.last_sequence = frozen.last_sequence;
         state.synced = state.synced.max(frozen.last_sequence);
+        if frozen.last_sequence >= state.suspect_until {
+            state.suspect_until = 0;
+        }
         let needless = std::mem::replace(&mut state.first_log, frozen.next_log)..frozen.next_log;
         state
             .unsynced

@@ -10,7 +10,7 @@ mod writer;
 pub(crate) use reader::{Ended, read, read_retagged};
 pub(crate) use record::{LogRecord, MAX_PAYLOAD, Write, put_write, writes};
 pub(crate) use tag::tag;
-pub(crate) use writer::LogWriter;
+pub(crate) use writer::{LogWriter, PendingSync};
 
 #[cfg(test)]
 pub(crate) use record::put_record;
