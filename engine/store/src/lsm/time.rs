@@ -71,8 +71,13 @@ impl StoreTime {
     #[cold]
     fn move_on(&self) -> u64 {
         let mut behind = self.behind.lock();
-        let elapsed = self.clock.elapsed_ms();
         let latest = self.latest_ms.load(Ordering::Relaxed);
+        // The clock may have moved on since the caller read it, while the caller waited for the lock.
+        let now = self.clock.now_ms();
+        if latest.saturating_sub(now) <= PAUSE_MS {
+            return self.latest_ms.fetch_max(now, Ordering::Relaxed).max(now);
+        }
+        let elapsed = self.clock.elapsed_ms();
         // It fell behind only now, or the clock that measures was itself set back.
         if behind.latest_ms != latest || elapsed < behind.elapsed_ms {
             *behind = Behind { elapsed_ms: elapsed, latest_ms: latest };

@@ -59,6 +59,8 @@ pub(super) struct World {
     pub(super) is_corrupting: AtomicBool,
     /// The last opening found no room for a manifest.
     pub(super) has_unkept_time: AtomicBool,
+    /// Time has passed while the store's time paused.
+    has_untaken_time: AtomicBool,
     /// The bank has its accounts, and nothing but transfers changes them.
     pub(super) is_banking: AtomicBool,
     /// Held for no longer than it takes to count.
@@ -78,6 +80,7 @@ impl World {
             has_faults: AtomicBool::new(false),
             is_corrupting: AtomicBool::new(false),
             has_unkept_time: AtomicBool::new(false),
+            has_untaken_time: AtomicBool::new(false),
             is_banking: AtomicBool::new(false),
             counts: parking_lot::Mutex::default(),
             telling,
@@ -121,6 +124,9 @@ impl World {
         let time = self.now_ms();
         // Up to seven of what passed before were not taken yet.
         assert!(time >= before && time <= clock.max(before + by_ms + 7), "time goes from {before} to {time}");
+        // While it pauses it takes nothing of what passes, until the clock falls further behind.
+        let is_pausing = clock < time && clock + PAUSE_MS >= time;
+        self.has_untaken_time.store(is_pausing, Ordering::Relaxed);
         let is_slow = clock + PAUSE_MS < time && time < before + by_ms / 8 * 7;
         assert!(!is_slow, "in {by_ms} ms time goes from {before} to {time}");
         if clock < time {
@@ -140,6 +146,8 @@ impl World {
     /// The clock is set to any time up to the store's, which does not show.
     pub(super) fn jolt(&self, random: &mut Rng) {
         let by = one_of(random, &[0, 1, 900, 5_000, 900_000]);
+        // Further back, the store's time would take what passed while it paused, and that shows.
+        let by = if self.has_untaken_time.load(Ordering::Relaxed) { by.min(900) } else { by };
         self.clock.now_ms.store(self.now_ms().saturating_sub(by), Ordering::Relaxed);
         self.count("clock set while clients write");
     }
