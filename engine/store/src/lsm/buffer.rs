@@ -162,8 +162,14 @@ impl AsRef<[u8]> for Buffer {
 
 impl Clone for Buffer {
     fn clone(&self) -> Self {
-        let mut copy = Self::with_capacity(self.len());
-        copy.extend_from_slice(self);
+        Self::from(&**self)
+    }
+}
+
+impl From<&[u8]> for Buffer {
+    fn from(bytes: &[u8]) -> Self {
+        let mut copy = Self::with_capacity(bytes.len());
+        copy.extend_from_slice(bytes);
         copy
     }
 }

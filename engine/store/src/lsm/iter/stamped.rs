@@ -17,7 +17,7 @@ pub(crate) struct StampedCursor {
 }
 
 impl StampedCursor {
-    /// A cursor that stands nowhere yet, and reads so many bytes ahead at most.
+    /// A cursor without a position, which reads at most so many bytes ahead.
     pub(crate) fn new(handle: &TableHandle, most_ahead: usize) -> Self {
         let ingested_at = handle.facts.is_ingested.then_some(handle.facts.last_sequence);
         let last_sequence = handle.facts.last_sequence;

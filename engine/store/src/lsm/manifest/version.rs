@@ -109,8 +109,8 @@ impl Version {
             if bytes <= most {
                 break;
             }
-            if let Some(table) = handle.table.without_filter() {
-                bytes -= (handle.table.resident_bytes() - table.resident_bytes()) as u64;
+            if let Some((table, saved)) = handle.table.without_filter() {
+                bytes = bytes.saturating_sub(saved);
                 replaced.push(std::mem::replace(&mut handle.table, Arc::new(table)));
             }
         }

@@ -61,7 +61,7 @@ struct Parked {
 }
 
 impl TableCursor {
-    /// A cursor that stands nowhere yet, and reads so many bytes ahead at most.
+    /// A cursor without a position, which reads at most so many bytes ahead.
     pub(crate) fn new(table: Arc<Table>, most_ahead: usize) -> Self {
         let (piece, spare) = (Piece::default(), Buffer::new());
         let most_ahead = most_ahead.clamp(FIRST_AHEAD, MOST_AHEAD);

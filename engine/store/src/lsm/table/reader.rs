@@ -104,10 +104,10 @@ impl Table {
         Ok(Self { file: Arc::new(file), number, footer, index, filter, cache, pages: None })
     }
 
-    /// The same table without its filter, to save memory; `None` where it has none.
-    pub(crate) fn without_filter(&self) -> Option<Self> {
-        self.filter.as_ref()?;
-        Some(Self {
+    /// The same table without its filter, and the bytes of memory that this saves; `None` where it has none.
+    pub(crate) fn without_filter(&self) -> Option<(Self, u64)> {
+        let saved = self.filter.as_ref()?.bytes() as u64;
+        let table = Self {
             file: Arc::clone(&self.file),
             number: self.number,
             footer: self.footer,
@@ -115,7 +115,8 @@ impl Table {
             filter: None,
             cache: self.cache.clone(),
             pages: self.pages.clone(),
-        })
+        };
+        Some((table, saved))
     }
 
     /// Asks before a block is read whether that is to leave a copy; without this, each does.

@@ -51,13 +51,6 @@ pub(super) struct Shard {
     short_bytes: u64,
 }
 
-/// A block in memory of its own.
-fn copy(block: &[u8]) -> Buffer {
-    let mut copy = Buffer::with_capacity(block.len());
-    copy.extend_from_slice(block);
-    copy
-}
-
 /// What a block counts for.
 fn weight(block: &Block, pieces: Option<&Pieces>) -> u64 {
     let room = match block {
@@ -111,7 +104,7 @@ impl Shard {
         let is_short = self.bytes > capacity - more && !is_back;
         self.shrink(capacity - more, capacity);
         let piece = self.pieces.as_mut().and_then(|pieces| pieces.copy(block));
-        let block = piece.map_or_else(|| Block::Own(copy(block)), Block::Piece);
+        let block = piece.map_or_else(|| Block::Own(Buffer::from(block)), Block::Piece);
         let more = weight(&block, self.pieces.as_ref());
         self.bytes += more;
         if is_short {

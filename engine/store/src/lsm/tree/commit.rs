@@ -49,7 +49,7 @@ pub(crate) struct Queue {
     /// By somebody who waits for nothing, and how many wait for him who do not either.
     pub(super) is_led_briefly: bool,
     pub(super) brief_waiters: usize,
-    /// Writers whose batches are too long to be copied, and who wait until nobody leads.
+    /// Writers that wait to lead, because their batches are too long to be copied into the queue.
     waiting_to_lead: usize,
     /// Groups that were begun: who waits in one sleeps until that many are done.
     begun: u64,

@@ -123,7 +123,7 @@ impl Merging<'_> {
         };
         let is_level0 = self.choice.level == 0;
         let count = if is_level0 { upper.len() } else { 1 } + 1;
-        let Self { inner: Inner { options, .. }, .. } = self;
+        let options = &self.inner.options;
         let ahead = options.merge_ahead_bytes as usize / (count * options.merge_threads);
         let mut runs: Vec<_> = if is_level0 {
             upper.iter().filter(is_read).map(|table| Run::table_reading(table, ahead)).collect()

@@ -205,9 +205,9 @@ impl Opening<'_> {
             // One by one, so that not all filters are in memory first.
             if level == LEVELS - 1
                 && index_bytes > self.options.filters_until
-                && let Some(smaller) = table.without_filter()
+                && let Some((smaller, saved)) = table.without_filter()
             {
-                index_bytes -= (table.resident_bytes() - smaller.resident_bytes()) as u64;
+                index_bytes = index_bytes.saturating_sub(saved);
                 table = Arc::new(smaller);
             }
             self.version.levels[level].push(TableHandle { facts: Arc::new(facts), table });

@@ -190,7 +190,8 @@ impl Damage {
         let Some((damaged, at)) = &self.cut else { return };
         for number in logs {
             let path = log_path(directory, *number);
-            let reason = Error::corrupt(damaged, *at, "what lies behind it is later than what is lost");
+            let reason =
+                Error::corrupt(damaged, *at, "writes of this log are lost, so later ones cannot be used");
             self.aside.push(Aside { path: path.clone(), versions: None, reason });
             self.later_logs.push(path);
         }
