@@ -65,6 +65,7 @@ fn look(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     report.versions_expected = stats.versions;
     // Those that the log holds were read and verified when the store was opened.
     let in_log = stats.memtable_versions;
+    report.versions_read = in_log;
     let mut progress = Progress::begin("versions of keys read", Some(stats.versions), args.report.quiet);
     let read = database.verify(|versions| {
         report.versions_read = in_log + versions;

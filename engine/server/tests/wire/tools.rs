@@ -152,7 +152,7 @@ fn tools_that_read_change_nothing_and_run_beside_each_other() {
     for (tool, args, expected) in [
         ("get", &["b"][..], "2\n"),
         ("scan", &[], "a\nb\n"),
-        ("check", &["--format", "json"], "\"is_whole\":true"),
+        ("check", &["--format", "json"], "\"versions_read\":2,\"versions_expected\":2,"),
         ("stats", &["--format", "json"], "\"tables\":0"),
         ("export", &["-q"], "\"key\":\"b\""),
     ] {
