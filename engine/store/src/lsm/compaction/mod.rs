@@ -20,6 +20,6 @@ pub(crate) use pick_test::any_table;
 pub(crate) use full::{Slice, Sweep, shares, slices};
 pub(crate) use merge::write_tables;
 pub(crate) use output::{Open, Output, table_path};
-pub(crate) use pick::{Choice, Targets, debt_bytes, pick, tidy};
+pub(crate) use pick::{Choice, Targets, debt_bytes, pick, tidy, tidy_base};
 pub(crate) use place::{Underway, place};
 pub(crate) use tombstones::{hidden, mostly_deleted};

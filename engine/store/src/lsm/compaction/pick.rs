@@ -6,7 +6,7 @@
 
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
 
-/// Bytes that may be merged with those of level 0 for each of them, where they need not be.
+/// Bytes of the lower level that may be written again for each byte that is handed down to it, where nothing need be.
 const TIDY_FACTOR: u64 = 16;
 
 /// When is a level too large?
@@ -93,12 +93,35 @@ pub(crate) fn pick(version: &Version, targets: &Targets) -> Option<Choice> {
 
 /// What may be merged although nothing has to be: what level 0 holds, where not much more than that is to be written for it. Reads have fewer places to look then.
 pub(crate) fn tidy(version: &Version, targets: &Targets) -> Option<Choice> {
-    let upper = version.bytes(0);
-    let choice = (upper > 0).then(|| level0_choice(version, allowed(version, targets).1))?;
-    let lower =
-        version.levels[choice.target].iter().filter(|table| choice.lower.contains(&table.facts.number));
-    let lower: u64 = lower.map(|table| table.facts.bytes).sum();
-    (lower <= TIDY_FACTOR * upper).then_some(choice)
+    let base = allowed(version, targets).1;
+    (!version.levels[0].is_empty())
+        .then(|| level0_choice(version, base))
+        .filter(|one| is_little(version, one))
+}
+
+/// As [`tidy`]: what the first level below 0 holds, where there are two or more below it. Without
+/// filters each level that holds a key's place costs a read a block, whether or not the key is there.
+pub(crate) fn tidy_base(version: &Version, targets: &Targets) -> Option<Choice> {
+    let base = allowed(version, targets).1;
+    let tables = &version.levels[base];
+    let (first, last) = (tables.first()?, tables.last()?);
+    let is_used = |level: &usize| !version.levels[*level].is_empty();
+    let wanted = (base + 1..LEVELS).find(is_used)?;
+    // The last level holds most of the store: to write it again is never little.
+    (wanted + 1..LEVELS).find(is_used)?;
+    let lower = overlapping(version, wanted, &first.facts.first_key, &last.facts.last_key);
+    let upper = tables.iter().map(|table| table.facts.number).collect();
+    Some(Choice { level: base, upper, target: wanted, lower, is_apart: true })
+        .filter(|one| is_little(version, one))
+}
+
+/// Whether not much more is to be written for a merge that need not be than it hands down.
+fn is_little(version: &Version, choice: &Choice) -> bool {
+    let bytes = |level: usize, numbers: &[u64]| -> u64 {
+        let tables = version.levels[level].iter().map(|table| &table.facts);
+        tables.filter(|table| numbers.contains(&table.number)).map(|table| table.bytes).sum()
+    };
+    bytes(choice.target, &choice.lower) <= TIDY_FACTOR * bytes(choice.level, &choice.upper)
 }
 
 /// All of level 0: its tables overlap.

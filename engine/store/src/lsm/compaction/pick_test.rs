@@ -1,6 +1,6 @@
 //! Does `pick` leave each level as small as it may be, in few steps, and never let a table pass another one that overlaps it?
 
-use super::pick::{Targets, allowed, overlapping, pick};
+use super::pick::{Targets, allowed, overlapping, pick, tidy_base};
 use crate::lsm::manifest::{LEVELS, TableFacts, TableHandle, Version};
 use crate::lsm::record::{Kind, Record, Stamp};
 use crate::lsm::table::{Compression, Shape, Table, TableBuilder};
@@ -161,6 +161,27 @@ fn a_load_in_order_is_handed_down_without_being_written_again() {
 #[test]
 fn nothing_is_picked_of_nothing() {
     assert_eq!(pick(&Version::default(), &TARGETS), None);
+    assert_eq!(tidy_base(&Version::default(), &TARGETS), None);
+}
+
+#[test]
+fn the_base_is_handed_down_as_a_whole_where_that_takes_little_and_never_into_the_last_level() {
+    let last = LEVELS - 1;
+    let store = |base: u64, below: u64| {
+        let mut store = Store::new();
+        (0..4).for_each(|part| store.put(last - 2, part * 100, part * 100 + 99, base / 4));
+        (0..8).for_each(|part| store.put(last - 1, part * 50, part * 50 + 49, below / 8));
+        store.put(last, 0, 1_000, 10_000);
+        store
+    };
+    let tidied = |store: &Store| tidy_base(&store.version, &TARGETS);
+    let choice = tidied(&store(64, 1_024)).unwrap();
+    assert_eq!((choice.level, choice.target), (last - 2, last - 1));
+    assert_eq!((choice.upper.len(), choice.lower.len()), (4, 8));
+    assert_eq!(tidied(&store(60, 1_024)), None, "more than sixteen bytes for each");
+    let mut two_levels = store(64, 1_024);
+    two_levels.version.levels[last].clear();
+    assert_eq!(tidied(&two_levels), None, "the last level is most of the store");
 }
 
 fn vfs(disk: &SimDisk) -> Arc<dyn Vfs> {

@@ -4,7 +4,7 @@ use super::health::Work;
 use super::merging::{Merging, Way};
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
-use crate::lsm::compaction::{Choice, Sweep, Underway, hidden, mostly_deleted, pick, tidy};
+use crate::lsm::compaction::{Choice, Sweep, Underway, hidden, mostly_deleted, pick, tidy, tidy_base};
 use crate::lsm::manifest::{Edit, LEVELS, TableFacts, TableHandle, Version};
 use crate::lsm::mapping::return_freed;
 use std::cell::Cell;
@@ -48,21 +48,21 @@ impl Chosen {
 }
 
 impl Tree {
-    /// Merges until nothing is left to be merged, and then what lies in level 0, where that takes little.
+    /// Merges until nothing is left to be merged, and then what lies in level 0, where that takes little. A
+    /// tree without filters does the same with the first level below.
     pub(crate) fn settle(&self) -> Result<()> {
         self.check_writable()?;
-        let mut is_tidy = false;
+        let options = &self.inner.options;
+        let tidies = [tidy, tidy_base];
+        let count = if options.shape.filter_bits_per_key == 0 { 2 } else { 1 };
+        let mut tidies = tidies.iter().take(count);
         loop {
             let version = Arc::clone(&self.inner.state.lock().view.version);
             if self.inner.choose(&version).is_none() {
-                // What leaves level 0 may be too much for the level that gets it: then there is more to be merged.
-                if std::mem::replace(&mut is_tidy, true) {
-                    return self.inner.look();
-                }
-                self.inner.compact(
-                    |version| tidy(version, &self.inner.options.targets),
-                    Way::AtOnce(&|_| self.inner.is_open()),
-                )?;
+                // What leaves a level may be too much for the one that gets it: then there is more to be merged.
+                let Some(tidy) = tidies.next() else { return self.inner.look() };
+                let tidy = |version: &Version| tidy(version, &options.targets);
+                self.inner.compact(tidy, Way::AtOnce(&|_| self.inner.is_open()))?;
                 continue;
             }
             if self.inner.options.has_workers {

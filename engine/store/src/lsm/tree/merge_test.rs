@@ -1,12 +1,15 @@
 //! Does a merge of everything leave one level, with nothing in it that nobody needs, and does nobody notice while it goes on?
 
 use super::tree_test::{Model, content, open, small};
-use super::{Batch, SyncMode, Tree};
+use super::{Batch, SyncMode, Tree, TreeOptions};
 use crate::error::Error;
+use crate::lsm::compaction::tidy_base;
 use crate::lsm::manifest::LEVELS;
+use crate::lsm::table::Shape;
 use crate::lsm::vfs::SimDisk;
 use proptest::prelude::*;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
@@ -121,6 +124,35 @@ fn a_settled_tree_has_no_level_over_its_target() {
 }
 
 #[test]
+fn a_settled_tree_without_filters_has_no_more_levels_to_look_into_than_it_must() {
+    for filter_bits_per_key in [0, 10] {
+        let disk = SimDisk::new();
+        let base = small(SyncMode::OnCall);
+        let options = TreeOptions { shape: Shape { filter_bits_per_key, ..base.shape }, ..base };
+        let tree = open(&disk, options).unwrap();
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut model = Model::new();
+        let mut untidy = 0;
+        for round in 0..40_u8 {
+            for _ in 0..40 {
+                let (key, value) = (random.u32(..).to_be_bytes(), vec![round; 30]);
+                let mut batch = Batch::default();
+                batch.set(&key, &value);
+                tree.write(&batch).unwrap();
+                model.insert(key.to_vec(), value);
+            }
+            tree.flush().unwrap();
+            tree.settle().unwrap();
+            assert_eq!(tree.stats().debt_bytes, 0);
+            let version = Arc::clone(&tree.inner.view.load().version);
+            untidy += usize::from(tidy_base(&version, &options.targets).is_some());
+        }
+        assert_eq!(content(&tree).unwrap(), model);
+        assert_eq!(untidy > 0, filter_bits_per_key > 0, "{untidy} of 40 rounds");
+    }
+}
+
+#[test]
 fn what_is_over_goes_and_so_do_deletions_that_were_handed_down() {
     let disk = SimDisk::new();
     let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
@@ -180,7 +212,7 @@ fn it_takes_little_room_on_the_disk() {
 #[test]
 fn it_ends_although_others_go_on_writing() {
     let disk = SimDisk::new();
-    let options = super::TreeOptions { has_workers: true, ..small(SyncMode::OnCall) };
+    let options = TreeOptions { has_workers: true, ..small(SyncMode::OnCall) };
     let tree = open(&disk, options).unwrap();
     let writes = |from: usize| {
         for number in from..from + 2_000 {
