@@ -201,7 +201,7 @@ impl Database {
 
     /// Writes what is in memory to tables, and waits until no level of them holds more than it may: until the merges that go on behind the writes have caught up with them. What has just
     /// been flushed is merged, too, where that takes little: after a load, reads have fewer tables to look into. Under
-    /// [`Profile::LowMemory`](crate::Profile::LowMemory), whose tables have no filters, so is the smallest level.
+    /// [`Profile::LowMemory`](crate::Profile::LowMemory), the smallest level is merged as well, because its tables have no filters.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).

@@ -6,7 +6,7 @@
 
 use crate::lsm::manifest::{LEVELS, TableFacts, Version};
 
-/// Bytes of the lower level that may be written again for each byte that is handed down to it, where nothing need be.
+/// The most bytes of the lower level that an optional compaction may rewrite, for each byte of the upper level.
 const TIDY_FACTOR: u64 = 16;
 
 /// When is a level too large?
@@ -99,15 +99,15 @@ pub(crate) fn tidy(version: &Version, targets: &Targets) -> Option<Choice> {
         .filter(|one| is_little(version, one))
 }
 
-/// As [`tidy`]: what the first level below 0 holds, where there are two or more below it. Without
-/// filters each level that holds a key's place costs a read a block, whether or not the key is there.
+/// An optional compaction of the base level, if two or more levels below it are used. For tables without
+/// filters: there a lookup reads a block of every level whose key range includes the key.
 pub(crate) fn tidy_base(version: &Version, targets: &Targets) -> Option<Choice> {
     let base = allowed(version, targets).1;
     let tables = &version.levels[base];
     let (first, last) = (tables.first()?, tables.last()?);
     let is_used = |level: &usize| !version.levels[*level].is_empty();
     let wanted = (base + 1..LEVELS).find(is_used)?;
-    // The last level holds most of the store: to write it again is never little.
+    // The last level holds most of the data, which is too much to rewrite.
     (wanted + 1..LEVELS).find(is_used)?;
     let lower = overlapping(version, wanted, &first.facts.first_key, &last.facts.last_key);
     let upper = tables.iter().map(|table| table.facts.number).collect();
@@ -115,7 +115,7 @@ pub(crate) fn tidy_base(version: &Version, targets: &Targets) -> Option<Choice> 
         .filter(|one| is_little(version, one))
 }
 
-/// Whether not much more is to be written for a merge that need not be than it hands down.
+/// Whether an optional compaction rewrites at most [`TIDY_FACTOR`] bytes for each byte of the upper level.
 fn is_little(version: &Version, choice: &Choice) -> bool {
     let bytes = |level: usize, numbers: &[u64]| -> u64 {
         let tables = version.levels[level].iter().map(|table| &table.facts);

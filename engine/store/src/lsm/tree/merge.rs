@@ -48,21 +48,20 @@ impl Chosen {
 }
 
 impl Tree {
-    /// Merges until nothing is left to be merged, and then what lies in level 0, where that takes little. A
-    /// tree without filters does the same with the first level below.
+    /// Waits until no compaction is due, then compacts level 0 if that rewrites little data. Without filters
+    /// the base level is compacted too, because every level costs a lookup a block read.
     pub(crate) fn settle(&self) -> Result<()> {
         self.check_writable()?;
         let options = &self.inner.options;
-        let tidies = [tidy, tidy_base];
-        let count = if options.shape.filter_bits_per_key == 0 { 2 } else { 1 };
-        let mut tidies = tidies.iter().take(count);
+        let has_filters = options.shape.filter_bits_per_key > 0;
+        let mut optional = [tidy, tidy_base].into_iter().take(if has_filters { 1 } else { 2 });
         loop {
             let version = Arc::clone(&self.inner.state.lock().view.version);
             if self.inner.choose(&version).is_none() {
-                // What leaves a level may be too much for the one that gets it: then there is more to be merged.
-                let Some(tidy) = tidies.next() else { return self.inner.look() };
-                let tidy = |version: &Version| tidy(version, &options.targets);
-                self.inner.compact(tidy, Way::AtOnce(&|_| self.inner.is_open()))?;
+                // An optional compaction can push the level below over its target, which makes another one due.
+                let Some(choose) = optional.next() else { return self.inner.look() };
+                let choose = |version: &Version| choose(version, &options.targets);
+                self.inner.compact(choose, Way::AtOnce(&|_| self.inner.is_open()))?;
                 continue;
             }
             if self.inner.options.has_workers {
