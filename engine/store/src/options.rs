@@ -130,8 +130,9 @@ impl Options {
         self.with_durable(|durable| durable.max_open_files = Some(files))
     }
 
-    /// Threads that share a large merge, at least 1; default: 2. With more of them merges keep up with more
-    /// writes, and each takes a processor and a few MiB more.
+    /// Threads that share a large compaction, at least 1; default: 2. They do while much waits to be compacted or
+    /// [`Database::settle`](crate::Database::settle) waits; otherwise one thread is enough. With more of them
+    /// compactions keep up with more writes, and each takes a processor and a few MiB more.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();

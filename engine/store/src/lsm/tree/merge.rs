@@ -2,6 +2,7 @@
 
 use super::health::Work;
 use super::merging::{Merging, Way};
+use super::options::TreeOptions;
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
 use crate::lsm::compaction::{Choice, Sweep, Underway, hidden, mostly_deleted, pick, tidy, tidy_base};
@@ -10,7 +11,7 @@ use crate::lsm::mapping::return_freed;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How far a merge of everything has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,28 @@ impl Chosen {
     }
 }
 
+/// Threads for a compaction. A second one takes CPU time from the writers, and level 0 is compacted more often,
+/// each time together with all of the next level: both make writes slower.
+pub(super) fn threads(debt: u64, is_awaited: bool, options: &TreeOptions) -> usize {
+    if is_awaited || debt > options.debt_share { options.merge_threads } else { 1 }
+}
+
+/// A caller that waits for compactions.
+pub(super) struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    pub(super) fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Tree {
     /// Waits until no compaction is due, then compacts level 0 if that rewrites little data. Without filters
     /// the base level is compacted too, because every level costs a lookup a block read.
@@ -55,6 +78,7 @@ impl Tree {
         let options = &self.inner.options;
         let has_filters = options.shape.filter_bits_per_key > 0;
         let mut optional = [tidy, tidy_base].into_iter().take(if has_filters { 1 } else { 2 });
+        let _waiting = Waiting::begin(&self.inner.waiting_for_merges);
         loop {
             let version = Arc::clone(&self.inner.state.lock().view.version);
             if self.inner.choose(&version).is_none() {
@@ -124,6 +148,12 @@ impl Inner {
         } else {
             self.compact(pick, Way::AtOnce(&go_on))
         }
+    }
+
+    /// Threads for a compaction that begins now.
+    pub(super) fn threads_now(&self) -> usize {
+        let is_awaited = self.waiting_for_merges.load(Ordering::Relaxed) > 0;
+        threads(self.pace.debt(), is_awaited, &self.options)
     }
 
     /// What has to be merged next.

@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a merge is carried out, with a function that hears how many bytes were read and may end it.
 pub(super) enum Way<'a> {
-    /// In one edit, by as many threads as the options allow.
+    /// In one edit. All threads that the options allow share it while a caller waits for compaction to finish, or
+    /// while much waits to be compacted; else one thread writes it, because a write of the program is then
+    /// worth more than a compaction that ends sooner.
     AtOnce(&'a (dyn Fn(u64) -> Result<()> + Sync)),
     /// One edit for each slice, so that it needs little room on the disk.
     Sliced(&'a mut dyn FnMut(u64) -> Result<()>),
@@ -57,7 +59,7 @@ impl Merging<'_> {
                 Ok(())
             }
             Way::AtOnce(go_on) => {
-                let shares = shares(upper_bytes, &facts, table_bytes, self.inner.options.merge_threads);
+                let shares = shares(upper_bytes, &facts, table_bytes, self.inner.threads_now());
                 let parts = parts(lower, shares);
                 let tables = self.write_together(&upper, &parts, go_on)?;
                 *written += bytes(&tables);

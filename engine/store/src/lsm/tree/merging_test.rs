@@ -1,6 +1,7 @@
 //! Merges that several threads share: the same content as by one, and nothing is left of one that fails.
 
 use super::health::Work;
+use super::merge::{Waiting, threads};
 use super::merging::Way;
 use super::tree_test::{DIRECTORY, Model, content, open, small};
 use super::{Batch, SyncMode, Tree, TreeOptions};
@@ -12,6 +13,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::thread::ThreadId;
 
 /// A store with a level of many tables and a merge over all of them to be done.
@@ -74,6 +76,22 @@ fn a_merge_is_shared_by_as_many_threads_as_the_options_allow() {
         let tree = open(&disk, small(SyncMode::OnCall)).unwrap();
         assert_eq!(content(&tree).unwrap(), model);
     }
+}
+
+#[test]
+fn one_thread_merges_until_much_waits_or_a_caller_does() {
+    let options = TreeOptions { merge_threads: 3, debt_share: 1_000, ..small(SyncMode::OnCall) };
+    for (debt, is_awaited, expected) in [(0, false, 1), (1_000, false, 1), (1_001, false, 3), (0, true, 3)] {
+        assert_eq!(threads(debt, is_awaited, &options), expected, "{debt} {is_awaited}");
+    }
+    // A call of `settle` that has ended waits no more.
+    let (tree, _) = with_a_large_merge(&SimDisk::new(), 3);
+    let count = || tree.inner.waiting_for_merges.load(Ordering::Relaxed);
+    let waiting = Waiting::begin(&tree.inner.waiting_for_merges);
+    assert_eq!((count(), tree.inner.threads_now()), (1, 3));
+    drop(waiting);
+    tree.settle().unwrap();
+    assert_eq!(count(), 0);
 }
 
 #[test]

@@ -96,7 +96,7 @@ use pace::Pace;
 use pinned::Pinned;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use view::View;
 
 pub(crate) use events::Events;
@@ -141,6 +141,8 @@ struct Inner {
     syncing: Mutex<()>,
     flushing: Mutex<()>,
     compacting: Mutex<()>,
+    /// Callers of `settle`.
+    waiting_for_merges: AtomicUsize,
     counters: Counters,
     pinned: Pinned,
     pace: Pace,

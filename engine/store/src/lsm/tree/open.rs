@@ -35,7 +35,7 @@ use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 impl Tree {
     /// Opens the store in a directory, or makes one there.
@@ -401,6 +401,7 @@ impl Opening<'_> {
             compacting: Mutex::new(()),
             gaps: Arc::default(),
             is_closing: AtomicBool::new(false),
+            waiting_for_merges: AtomicUsize::new(0),
             counters: Counters::default(),
             pinned: super::pinned::Pinned::default(),
             pace: Pace::default(),

@@ -47,6 +47,8 @@ pub(crate) struct TreeOptions {
     pub(crate) filters_until: u64,
     /// Threads that share a large merge.
     pub(crate) merge_threads: usize,
+    /// Bytes that wait to be merged from which on they share it although no caller waits.
+    pub(crate) debt_share: u64,
     /// Bytes that wait to be merged from which on writes are held back, the more of them the more.
     pub(crate) debt_slow: u64,
     /// Bytes at which they are held back as long as they may be.
@@ -87,6 +89,7 @@ impl Default for TreeOptions {
             filters_until: u64::MAX,
             merge_ahead_bytes: 16 << 20,
             merge_threads: 1,
+            debt_share: 0,
             debt_slow: 512 << 20,
             debt_stop: 1 << 30,
             open_tables: 1024,

@@ -41,6 +41,7 @@ pub(super) fn small(sync: SyncMode) -> TreeOptions {
         trim_bytes: 1 << 20,
         merge_ahead_bytes: 1 << 20,
         merge_threads: 1,
+        debt_share: 0,
         filters_until: u64::MAX,
         debt_slow: 20_000,
         debt_stop: 40_000,
