@@ -2,10 +2,11 @@
 
 use super::health::Work;
 use super::merging::{Merging, Way};
-use super::options::TreeOptions;
 use super::{Inner, Tree};
 use crate::error::{Error, Result};
-use crate::lsm::compaction::{Choice, Sweep, Underway, hidden, mostly_deleted, pick, tidy, tidy_base};
+use crate::lsm::compaction::{
+    Choice, Sweep, Underway, debt_bytes, hidden, mostly_deleted, pick, tidy, tidy_base,
+};
 use crate::lsm::manifest::{Edit, LEVELS, TableFacts, TableHandle, Version};
 use crate::lsm::mapping::return_freed;
 use std::cell::Cell;
@@ -46,12 +47,6 @@ impl Chosen {
         let last = self.facts().map(|table| &table.last_key).max()?.clone();
         Some(Underway { target, first, last })
     }
-}
-
-/// Threads for a compaction. A second one takes CPU time from the writers, and level 0 is compacted more often,
-/// each time together with all of the next level: both make writes slower.
-pub(super) fn threads(debt: u64, is_awaited: bool, options: &TreeOptions) -> usize {
-    if is_awaited || debt > options.debt_share { options.merge_threads } else { 1 }
 }
 
 /// A caller that waits for compactions.
@@ -150,10 +145,12 @@ impl Inner {
         }
     }
 
-    /// Threads for a compaction that begins now.
+    /// Threads for a compaction that begins now. A second one takes CPU time from the writers, and level 0 is
+    /// compacted more often, each time together with all of the next level: both make writes slower.
     pub(super) fn threads_now(&self) -> usize {
         let is_awaited = self.waiting_for_merges.load(Ordering::Relaxed) > 0;
-        threads(self.pace.debt(), is_awaited, &self.options)
+        let debt = debt_bytes(&self.view.load().version, &self.options.targets);
+        if is_awaited || debt > self.options.debt_share { self.options.merge_threads } else { 1 }
     }
 
     /// What has to be merged next.

@@ -1,7 +1,7 @@
 //! Merges that several threads share: the same content as by one, and nothing is left of one that fails.
 
 use super::health::Work;
-use super::merge::{Waiting, threads};
+use super::merge::Waiting;
 use super::merging::Way;
 use super::tree_test::{DIRECTORY, Model, content, open, small};
 use super::{Batch, SyncMode, Tree, TreeOptions};
@@ -80,15 +80,25 @@ fn a_merge_is_shared_by_as_many_threads_as_the_options_allow() {
 
 #[test]
 fn one_thread_merges_until_much_waits_or_a_caller_does() {
-    let options = TreeOptions { merge_threads: 3, debt_share: 1_000, ..small(SyncMode::OnCall) };
-    for (debt, is_awaited, expected) in [(0, false, 1), (1_000, false, 1), (1_001, false, 3), (0, true, 3)] {
-        assert_eq!(threads(debt, is_awaited, &options), expected, "{debt} {is_awaited}");
+    let disk = SimDisk::new();
+    let (tree, _) = with_a_large_merge(&disk, 3);
+    let debt = tree.stats().debt_bytes;
+    assert!(debt > 0);
+    tree.close().unwrap();
+    // It is known from the first moment on, before anything is flushed.
+    for (debt_share, is_awaited, expected) in
+        [(debt, false, 1), (debt - 1, false, 3), (debt, true, 3), (u64::MAX, true, 3)]
+    {
+        let options = TreeOptions { merge_threads: 3, debt_share, ..small(SyncMode::OnCall) };
+        let tree = open(&disk, options).unwrap();
+        let _waiting = is_awaited.then(|| Waiting::begin(&tree.inner.waiting_for_merges));
+        assert_eq!(tree.inner.threads_now(), expected, "{debt_share} {is_awaited}");
     }
     // A call of `settle` that has ended waits no more.
     let (tree, _) = with_a_large_merge(&SimDisk::new(), 3);
     let count = || tree.inner.waiting_for_merges.load(Ordering::Relaxed);
     let waiting = Waiting::begin(&tree.inner.waiting_for_merges);
-    assert_eq!((count(), tree.inner.threads_now()), (1, 3));
+    assert_eq!(count(), 1);
     drop(waiting);
     tree.settle().unwrap();
     assert_eq!(count(), 0);

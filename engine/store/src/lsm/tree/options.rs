@@ -47,7 +47,7 @@ pub(crate) struct TreeOptions {
     pub(crate) filters_until: u64,
     /// Threads that share a large merge.
     pub(crate) merge_threads: usize,
-    /// Bytes that wait to be merged from which on they share it although no caller waits.
+    /// Bytes that wait to be merged above which they share it although no caller waits.
     pub(crate) debt_share: u64,
     /// Bytes that wait to be merged from which on writes are held back, the more of them the more.
     pub(crate) debt_slow: u64,

@@ -85,13 +85,6 @@ fn queue(free: &mut Option<Instant>, now: Instant, takes: Duration) -> Duration 
     end - now
 }
 
-impl Pace {
-    /// Bytes that wait to be merged.
-    pub(super) fn debt(&self) -> u64 {
-        self.debt.load(Ordering::Relaxed)
-    }
-}
-
 impl Inner {
     /// Takes notice of what there is to be flushed and merged.
     pub(super) fn feel(&self, view: &View) {
@@ -117,7 +110,7 @@ impl Inner {
         let view = self.view.load();
         let pressure = Pressure {
             level0_tables: view.version.levels[0].len(),
-            debt: self.pace.debt(),
+            debt: self.pace.debt.load(Ordering::Relaxed),
             frozen_memtables: view.frozen.len(),
             memtable_bytes: view.memtable.bytes(),
         };
