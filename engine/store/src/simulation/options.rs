@@ -57,6 +57,7 @@ impl Drawn {
             queue_bytes: one_of(random, &[100, 1_000, 1 << 20]),
             pinned_bytes: one_of(random, &[memtable_bytes as u64, 5 * memtable_bytes as u64, u64::MAX]),
             merge_threads: one_of(random, &[1, 2, 2, 3]),
+            debt_share: one_of(random, &[0, 5_000, u64::MAX]),
             filters_until: one_of(random, &[0, 2_000, u64::MAX]),
             debt_slow: one_of(random, &[2_000, 20_000, 1 << 20]),
             debt_stop: one_of(random, &[20_000, 60_000, 1 << 20]),

@@ -85,9 +85,10 @@ pub(crate) struct Slice {
     pub(crate) table_bytes: u64,
 }
 
-/// Cuts a merge between its lower tables, into slices of about a table. Each ends where its last lower table ends, and the last one takes the rest; the tables of a slice are
-/// made equally long, so that no splinters are left at its end.
-pub(crate) fn slices(upper_bytes: u64, lower: &[&TableFacts], table_bytes: u64) -> Vec<Slice> {
+/// Cuts a merge between its lower tables, into slices of about so many tables. Each ends where its last lower
+/// table ends, and the last one takes the rest; the tables of a slice are made equally long, so that no splinters
+/// are left at its end.
+pub(crate) fn slices(upper_bytes: u64, lower: &[&TableFacts], table_bytes: u64, tables: u64) -> Vec<Slice> {
     let lower_bytes: u64 = lower.iter().map(|table| table.bytes).sum();
     let with_share = |bytes: u64| {
         bytes + (u128::from(upper_bytes) * u128::from(bytes) / u128::from(lower_bytes.max(1))) as u64
@@ -95,8 +96,8 @@ pub(crate) fn slices(upper_bytes: u64, lower: &[&TableFacts], table_bytes: u64) 
     let mut parts: Vec<(Range<usize>, u64)> = Vec::new();
     for (place, table) in lower.iter().enumerate() {
         match parts.last_mut() {
-            // A part is complete at three quarters: a table of the level and its share of the upper ones make one.
-            Some((part, bytes)) if with_share(*bytes) < table_bytes / 4 * 3 => {
+            // The last table is complete at three quarters: one of the level and its share of the upper ones make it.
+            Some((part, bytes)) if with_share(*bytes) < (tables - 1) * table_bytes + table_bytes / 4 * 3 => {
                 part.end = place + 1;
                 *bytes += table.bytes;
             }
@@ -113,26 +114,4 @@ pub(crate) fn slices(upper_bytes: u64, lower: &[&TableFacts], table_bytes: u64) 
         Slice { lower, table_bytes: (expected / tables + expected / tables / 8).max(table_bytes) }
     };
     parts.into_iter().map(slice).collect()
-}
-
-/// Cuts a merge between its lower tables into at most so many parts of about the same length, to be
-/// written at once. What makes no two tables for each is not worth another thread.
-pub(crate) fn shares(upper_bytes: u64, lower: &[&TableFacts], table_bytes: u64, most: usize) -> Vec<Slice> {
-    let lower_bytes: u64 = lower.iter().map(|table| table.bytes).sum();
-    let worth = (upper_bytes + lower_bytes) / (2 * table_bytes).max(1);
-    let count = u64::try_from(most).unwrap_or(u64::MAX).min(worth).max(1);
-    let (mut shares, mut begin, mut bytes) = (Vec::new(), 0, 0);
-    for (place, table) in lower.iter().enumerate() {
-        bytes += table.bytes;
-        let is_last = place + 1 == lower.len();
-        // The next one begins where its share of all lower tables does.
-        if !is_last
-            && u128::from(bytes) * u128::from(count) >= u128::from(lower_bytes) * (shares.len() as u128 + 1)
-        {
-            shares.push(Slice { lower: begin..place + 1, table_bytes });
-            begin = place + 1;
-        }
-    }
-    shares.push(Slice { lower: begin..lower.len(), table_bytes });
-    shares
 }

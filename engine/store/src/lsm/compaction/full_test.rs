@@ -1,6 +1,6 @@
 //! Does a sweep pass no table that overlaps what it moves, come to an end, and are slices about a table long?
 
-use super::full::{Slice, Sweep, shares, slices};
+use super::full::{Slice, Sweep, slices};
 use super::pick_test::any_table;
 use crate::lsm::manifest::{LEVELS, TableFacts, TableHandle, Version};
 use proptest::prelude::*;
@@ -110,57 +110,31 @@ proptest! {
 }
 
 #[test]
-fn slices_are_about_a_table_long() {
+fn slices_are_about_as_long_as_asked_for() {
     let tables = |bytes: &[u64]| -> Vec<TableFacts> {
         bytes.iter().map(|bytes| TableFacts { bytes: *bytes, ..TableFacts::default() }).collect()
     };
     let slice = |lower, table_bytes| Slice { lower, table_bytes };
-    // Upper bytes, bytes of the lower tables, and what comes of them where a table has 100.
-    let cases: [(u64, &[u64], Vec<Slice>); 6] = [
-        (500, &[], vec![slice(0..0, 100)]),
-        (10, &[100], vec![slice(0..1, 123)]),
-        (20, &[100, 100], vec![slice(0..1, 123), slice(1..2, 123)]),
+    // Upper bytes, bytes of the lower tables, tables of a slice, and what comes of them where a table has 100.
+    let cases: [(u64, &[u64], u64, Vec<Slice>); 11] = [
+        (500, &[], 1, vec![slice(0..0, 100)]),
+        (10, &[100], 1, vec![slice(0..1, 123)]),
+        (20, &[100, 100], 1, vec![slice(0..1, 123), slice(1..2, 123)]),
         // Small ones go together, and many small ones make no long slice.
-        (0, &[10; 16], vec![slice(0..8, 100), slice(8..16, 100)]),
+        (0, &[10; 16], 1, vec![slice(0..8, 100), slice(8..16, 100)]),
         // The upper tables are far more than the lower one: it is the longest that they let it be.
-        (900, &[100], vec![slice(0..1, 112)]),
-        (100, &[100, 300], vec![slice(0..1, 140), slice(1..2, 104)]),
+        (900, &[100], 1, vec![slice(0..1, 112)]),
+        (100, &[100, 300], 1, vec![slice(0..1, 140), slice(1..2, 104)]),
+        (0, &[100; 5], 2, vec![slice(0..2, 112), slice(2..4, 112), slice(4..5, 112)]),
+        (0, &[100; 5], 9, vec![slice(0..5, 112)]),
+        // The upper tables count, so that two of the level and their share of them make three.
+        (200, &[100; 4], 2, vec![slice(0..2, 112), slice(2..4, 112)]),
+        (100, &[90; 3], 2, vec![slice(0..2, 138), slice(2..3, 138)]),
+        (0, &[900, 10, 10, 80], 2, vec![slice(0..1, 112), slice(1..4, 112)]),
     ];
-    for (upper, lower, expected) in cases {
+    for (upper, lower, each, expected) in cases {
         let lower = tables(lower);
-        assert_eq!(
-            slices(upper, &lower.iter().collect::<Vec<_>>(), 100),
-            expected,
-            "{upper} over {}",
-            lower.len()
-        );
-    }
-}
-
-#[test]
-fn shares_are_about_as_long_as_each_other_and_each_is_worth_a_thread() {
-    let tables = |bytes: &[u64]| -> Vec<TableFacts> {
-        bytes.iter().map(|bytes| TableFacts { bytes: *bytes, ..TableFacts::default() }).collect()
-    };
-    // Upper bytes, bytes of the lower tables, the most threads, and where the share of each ends, with
-    // tables of 100.
-    let cases: [(u64, &[u64], usize, &[usize]); 9] = [
-        (1_000, &[], 4, &[0]),
-        (1_000, &[100], 4, &[1]),
-        (100, &[100, 100], 2, &[2]),
-        (200, &[100, 100], 2, &[1, 2]),
-        (0, &[100; 10], 1, &[10]),
-        (0, &[100; 10], 2, &[5, 10]),
-        (0, &[100; 10], 3, &[4, 7, 10]),
-        (0, &[100; 10], usize::MAX, &[2, 4, 6, 8, 10]),
-        (0, &[900, 10, 10, 80], 2, &[1, 4]),
-    ];
-    for (upper, lower, most, expected) in cases {
-        let lower = tables(lower);
-        let found = shares(upper, &lower.iter().collect::<Vec<_>>(), 100, most);
-        assert!(found.iter().all(|slice| slice.table_bytes == 100));
-        let begins = found.iter().map(|slice| slice.lower.start).collect::<Vec<_>>();
-        let ends = found.iter().map(|slice| slice.lower.end).collect::<Vec<_>>();
-        assert_eq!((begins[0], &begins[1..], &ends[..]), (0, &ends[..ends.len() - 1], expected));
+        let found = slices(upper, &lower.iter().collect::<Vec<_>>(), 100, each);
+        assert_eq!(found, expected, "{upper} over {}, {each} each", lower.len());
     }
 }

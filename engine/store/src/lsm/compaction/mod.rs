@@ -17,7 +17,7 @@ mod tombstones;
 #[cfg(test)]
 pub(crate) use pick_test::any_table;
 
-pub(crate) use full::{Slice, Sweep, shares, slices};
+pub(crate) use full::{Slice, Sweep, slices};
 pub(crate) use merge::write_tables;
 pub(crate) use output::{Open, Output, table_path};
 pub(crate) use pick::{Choice, Targets, debt_bytes, pick, tidy, tidy_base};

@@ -145,7 +145,7 @@ impl Inner {
         }
     }
 
-    /// Threads for a compaction that begins now. A second one takes CPU time from the writers, and level 0 is
+    /// Threads for the parts of a compaction that are left now. A second one takes CPU time from the writers, and level 0 is
     /// compacted more often, each time together with all of the next level: both make writes slower.
     pub(super) fn threads_now(&self) -> usize {
         let is_awaited = self.waiting_for_merges.load(Ordering::Relaxed) > 0;

@@ -6,18 +6,21 @@ use super::Inner;
 use super::merge::Chosen;
 use crate::error::{Error, Result};
 use crate::lsm::common::Common;
-use crate::lsm::compaction::{Choice, Output, Slice, shares, slices, write_tables};
+use crate::lsm::compaction::{Choice, Output, Slice, slices, write_tables};
 use crate::lsm::iter::Run;
 use crate::lsm::manifest::{Edit, TableFacts, TableHandle, Version};
-use crate::lsm::sync::together;
+use crate::lsm::sync::{Mutex, together};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Tables that a thread writes at least before another one may share the compaction.
+const TABLES_OF_PART: u64 = 2;
+
 /// How a merge is carried out, with a function that hears how many bytes were read and may end it.
 pub(super) enum Way<'a> {
-    /// In one edit. All threads that the options allow share it while a caller waits for compaction to finish, or
-    /// while much waits to be compacted; else one thread writes it, because a write of the program is then
-    /// worth more than a compaction that ends sooner.
+    /// In one edit. One thread begins, because a write of the program is worth more than a compaction that ends
+    /// sooner. All threads that the options allow share what is left of it as soon as a caller waits for
+    /// compaction to finish, or much waits to be compacted.
     AtOnce(&'a (dyn Fn(u64) -> Result<()> + Sync)),
     /// One edit for each slice, so that it needs little room on the disk.
     Sliced(&'a mut dyn FnMut(u64) -> Result<()>),
@@ -48,7 +51,7 @@ impl Merging<'_> {
         let table_bytes = self.inner.options.table_bytes;
         match way {
             Way::Sliced(go_on) => {
-                let slices = slices(upper_bytes, &facts, table_bytes);
+                let slices = slices(upper_bytes, &facts, table_bytes, 1);
                 let (mut parts, count) = (parts(lower, slices).into_iter(), upper.len());
                 while let Some(part) = parts.next() {
                     let tables = self.write(&upper, &part, &mut *go_on)?;
@@ -59,30 +62,41 @@ impl Merging<'_> {
                 Ok(())
             }
             Way::AtOnce(go_on) => {
-                let shares = shares(upper_bytes, &facts, table_bytes, self.inner.threads_now());
-                let parts = parts(lower, shares);
-                let tables = self.write_together(&upper, &parts, go_on)?;
+                let slices = slices(upper_bytes, &facts, table_bytes, TABLES_OF_PART);
+                let parts = parts(lower, slices);
+                let tables = self.write_all(&upper, &parts, go_on)?;
                 *written += bytes(&tables);
                 self.install(tables, upper.iter().chain(parts.iter().flat_map(|part| &*part.lower)))
             }
         }
     }
 
-    /// Writes all parts at once. If one fails, the others end, and nothing is left of any.
-    fn write_together(
+    /// Writes all parts: one after the other, and several at once from the moment on when more threads may. If
+    /// one fails, the others end, and nothing is left of any.
+    fn write_all(
         &self,
         upper: &[TableHandle],
         parts: &[Part],
         go_on: &(dyn Fn(u64) -> Result<()> + Sync),
     ) -> Result<Vec<TableFacts>> {
         let has_failed = AtomicBool::new(false);
-        let write = |part| {
+        let write = |part: &Part| {
             let go_on =
                 |bytes| if has_failed.load(Ordering::Relaxed) { Err(Error::Closed) } else { go_on(bytes) };
-            self.write(upper, part, go_on).inspect_err(|_| has_failed.store(true, Ordering::Relaxed))
+            // Of a part that is begun after another one failed nothing is written.
+            let written = go_on(0).and_then(|()| self.write(upper, part, go_on));
+            written.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))
         };
-        let write = &write;
-        let written = together("plumbkv-merge-part", parts.iter().map(|part| move || write(part)).collect());
+        let (mut written, mut left) = (Vec::new(), parts);
+        while let Some((part, others)) = left.split_first() {
+            let threads = self.inner.threads_now().min(left.len());
+            if threads > 1 {
+                written.extend(write_together(&write, left, threads));
+                break;
+            }
+            written.push(write(part));
+            left = others;
+        }
         let (mut tables, mut failure) = (Vec::new(), None);
         for part in written {
             match part {
@@ -160,6 +174,17 @@ impl Merging<'_> {
         replaced.for_each(|table| table.table.remove_when_dropped());
         Ok(())
     }
+}
+
+/// Writes parts in so many threads, of which each takes the next one when it is done with one.
+fn write_together<T: Send>(write: &(impl Fn(&Part) -> T + Sync), parts: &[Part], threads: usize) -> Vec<T> {
+    let (first, others) = parts.split_at(threads);
+    let others = &Mutex::new(others.iter());
+    let thread = |first| {
+        let own = std::iter::once(first).chain(std::iter::from_fn(|| others.lock().next()));
+        move || own.map(write).collect::<Vec<_>>()
+    };
+    together("plumbkv-merge-part", first.iter().map(thread).collect()).into_iter().flatten().collect()
 }
 
 fn bytes(tables: &[TableFacts]) -> u64 {

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ThreadId;
 
 /// A store with a level of many tables and a merge over all of them to be done.
@@ -102,6 +102,29 @@ fn one_thread_merges_until_much_waits_or_a_caller_does() {
     drop(waiting);
     tree.settle().unwrap();
     assert_eq!(count(), 0);
+}
+
+#[test]
+fn more_threads_share_what_is_left_of_a_merge_when_a_caller_begins_to_wait() {
+    let disk = SimDisk::new();
+    let (tree, model) = with_a_large_merge(&disk, 3);
+    tree.close().unwrap();
+    let options = TreeOptions { merge_threads: 3, debt_share: u64::MAX, ..small(SyncMode::OnCall) };
+    let tree = open(&disk, options).unwrap();
+    let (waiting, alone) = (Mutex::new(None), AtomicUsize::new(0));
+    let (done, threads) = merge(&tree, || {
+        // It has asked several times, and written several parts, before.
+        if alone.fetch_add(1, Ordering::Relaxed) == 8 {
+            *waiting.lock().unwrap() = Some(Waiting::begin(&tree.inner.waiting_for_merges));
+        }
+        Ok(())
+    });
+    assert_eq!((done, threads), (Ok(true), 3));
+    assert_eq!(content(&tree).unwrap(), model);
+    tree.verify(|_| ()).unwrap();
+    drop(waiting);
+    tree.close().unwrap();
+    assert_eq!(content(&open(&disk, small(SyncMode::OnCall)).unwrap()).unwrap(), model);
 }
 
 #[test]
