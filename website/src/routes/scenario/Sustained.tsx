@@ -7,6 +7,7 @@ import type {Run} from '../../generated/records';
 import {rowLabel} from '../../lib/figures';
 import {decimals, fixed, ratio} from '../../lib/format';
 import {measurement, type PageScenario} from '../../lib/record';
+import {isInProcess} from '../../lib/regime';
 import {windowFigures} from '../../lib/windows';
 import {rowWord} from './ClassTables';
 
@@ -16,10 +17,12 @@ export default function Sustained({record, run}: {record: PageScenario; run: Run
   const figures = windowFigures(record, run);
   const drifts = record.cells.filter((cell) => cell.status === 'ok' && measurement(cell, 'drift_ratio'));
   if (figures.length === 0 && drifts.length === 0) return null;
+  // A call inside the process has no loop.
+  const hasResponseTimes = !isInProcess(run, record) && figures.some(({key}) => key !== 'rss');
   return (
     <>
       <h2 id="windows">Second by second</h2>
-      <p className="fine">{figures.every(({key}) => key === 'rss') ? HAIRLINES : `${HAIRLINES} Response times are those of a closed loop.`}</p>
+      <p className="fine">{hasResponseTimes ? `${HAIRLINES} Response times are those of a closed loop.` : HAIRLINES}</p>
       <Multiples>
         {figures.map(({key, name, label, scale, series, seconds, max}) => (
           <Chart
