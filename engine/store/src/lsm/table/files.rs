@@ -5,13 +5,15 @@
 //! a read sets a mark, and a file whose turn comes loses its mark or is closed.
 //!
 //! A read that has begun keeps its file open until it ends, so for moments there are as many more
-//! descriptors as there are threads that read.
+//! descriptors as there are threads that read. A thread that finds no descriptor left in the process
+//! waits for such reads, and fails only where none is under way.
 //!
 //! A closed file can be opened again, because a table removes its file only when it is dropped. It is
 //! opened in the directory that the store has locked, never by a path: that may name another store's
 //! file with the same number by then. So a snapshot that outlives its database reads the files that
 //! are open and no others.
 
+use crate::lsm::sync::sleep;
 use crate::lsm::vfs::{Home, ReadFile, Vfs, is_exhausted, none_left};
 use crate::nonblocking::NonBlocking;
 use arc_swap::ArcSwapOption;
@@ -21,6 +23,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Times that a thread waits for the reads of others before it gives up.
+const MOST_WAITS: u32 = 1_000;
+/// How long each time.
+const WAIT: Duration = Duration::from_millis(1);
 
 /// The open files of the tables of a store.
 pub(crate) struct TableFiles {
@@ -29,6 +37,9 @@ pub(crate) struct TableFiles {
     open: Mutex<VecDeque<Arc<Slot>>>,
     /// Files that were opened.
     opened: AtomicU64,
+    /// Descriptors of tables: of files in `open`, of files that reads still use, and of files that are
+    /// being opened.
+    descriptors: AtomicUsize,
 }
 
 /// The file of a table while it is open.
@@ -39,7 +50,27 @@ struct Slot {
     is_used: AtomicBool,
 }
 
-struct Opened(Arc<dyn ReadFile>);
+struct Opened {
+    /// Closed before the descriptor is counted as given back.
+    file: Arc<dyn ReadFile>,
+    _descriptor: Descriptor,
+}
+
+/// Counts one of the `descriptors`.
+struct Descriptor(Arc<TableFiles>);
+
+impl Descriptor {
+    fn take(files: &Arc<TableFiles>) -> Self {
+        files.descriptors.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(files))
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        self.0.descriptors.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl TableFiles {
     /// At most so many of them open at once, at least one.
@@ -48,6 +79,7 @@ impl TableFiles {
             limit: AtomicUsize::new(limit.max(1)),
             open: Mutex::default(),
             opened: AtomicU64::new(0),
+            descriptors: AtomicUsize::new(0),
         })
     }
 
@@ -61,9 +93,23 @@ impl TableFiles {
         self.opened.load(Ordering::Relaxed)
     }
 
-    /// Closes half of the open files, because the process has no descriptor left. False where none
-    /// was open.
-    pub(crate) fn close_half(&self) -> bool {
+    /// Gives descriptors back, because the process has none left: closes half of the open files, or,
+    /// where none is open, waits a moment for a read that keeps one. False where no table has a
+    /// descriptor, and after [`MOST_WAITS`], which `waits` counts.
+    pub(crate) fn spare_some(&self, waits: &mut u32) -> bool {
+        if self.close_half() {
+            return true;
+        }
+        let is_worth_waiting = *waits < MOST_WAITS && self.descriptors.load(Ordering::Relaxed) > 0;
+        if is_worth_waiting {
+            *waits += 1;
+            sleep(WAIT);
+        }
+        is_worth_waiting
+    }
+
+    /// Closes half of the open files. False where none was open.
+    fn close_half(&self) -> bool {
         let mut open = self.open.lock();
         let left = open.len() / 2;
         let is_any = !open.is_empty();
@@ -139,16 +185,24 @@ impl TableFile {
         self.is_needless.store(true, Ordering::Relaxed);
     }
 
-    fn open_now(&self) -> io::Result<Arc<dyn ReadFile>> {
-        let Some(home) = &self.home else { return self.vfs.open(&self.path) };
+    fn open_now(&self) -> io::Result<Opened> {
+        let mut waits = 0;
         loop {
-            match home.open(&self.path) {
+            // Counted before it is opened: no other thread may find the descriptor gone and not counted.
+            let descriptor = Descriptor::take(&self.files);
+            let opened = match &self.home {
+                Some(home) => home.open(&self.path),
+                None => self.vfs.open(&self.path),
+            };
+            match opened {
+                Ok(file) => return Ok(Opened { file, _descriptor: descriptor }),
                 Err(error) if is_exhausted(&error) => {
-                    if !self.files.close_half() {
+                    drop(descriptor);
+                    if !self.files.spare_some(&mut waits) {
                         return Err(none_left(error));
                     }
                 }
-                done => return done,
+                Err(error) => return Err(error),
             }
         }
     }
@@ -156,7 +210,7 @@ impl TableFile {
     #[cold]
     fn reopen(&self) -> io::Result<Arc<Opened>> {
         self.files.make_room();
-        let opened = Arc::new(Opened(self.open_now()?));
+        let opened = Arc::new(self.open_now()?);
         let before = self.slot.file.compare_and_swap(&None::<Arc<Opened>>, Some(Arc::clone(&opened)));
         if let Some(other) = &*before {
             // Another thread was quicker.
@@ -170,12 +224,12 @@ impl TableFile {
     fn with<R>(&self, read: impl FnOnce(&dyn ReadFile) -> io::Result<R>) -> io::Result<R> {
         let open = self.slot.file.load();
         let Some(file) = &*open else {
-            return read(&*self.reopen()?.0);
+            return read(&*self.reopen()?.file);
         };
         if !self.slot.is_used.load(Ordering::Relaxed) {
             self.slot.is_used.store(true, Ordering::Relaxed);
         }
-        read(&*file.0)
+        read(&*file.file)
     }
 }
 

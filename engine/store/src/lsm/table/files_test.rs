@@ -80,6 +80,25 @@ fn a_process_without_descriptors_closes_some_of_them() {
     }
 }
 
+/// A read that has begun keeps its descriptor though its file is closed: who needs one waits for that.
+#[test]
+fn a_process_without_descriptors_waits_for_reads_that_keep_one() {
+    let files = TableFiles::new(100);
+    let tables = all(&disk(), &files);
+    let read = tables[3].slot.file.load_full().unwrap();
+    let mut waits = 0;
+    while files.open_files() > 0 {
+        assert!(files.spare_some(&mut waits));
+    }
+    assert_eq!(waits, 0, "nothing is waited for while there are files to close");
+    assert!(files.spare_some(&mut waits) && waits == 1);
+    waits = MOST_WAITS;
+    assert!(!files.spare_some(&mut waits), "a read that never ends is given up");
+    drop(read);
+    waits = 0;
+    assert!(!files.spare_some(&mut waits) && waits == 0, "no table has a descriptor");
+}
+
 #[test]
 fn a_thread_that_does_not_wait_opens_no_file() {
     let files = TableFiles::new(1);

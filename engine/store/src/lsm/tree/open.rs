@@ -59,7 +59,8 @@ impl Tree {
     ) -> Result<Self> {
         let files = TableFiles::new(options.open_tables);
         let spared = Arc::clone(&files);
-        let vfs: Arc<dyn Vfs> = Arc::new(Spared { vfs, close_some: move || spared.close_half() });
+        let close_some = move |waits: &mut u32| spared.spare_some(waits);
+        let vfs: Arc<dyn Vfs> = Arc::new(Spared { vfs, close_some });
         let vfs = if options.is_read_only { Arc::new(ReadOnly(vfs)) } else { vfs };
         let directory = &*absolute(directory)?;
         if options.is_read_only {

@@ -20,18 +20,20 @@ pub(crate) fn none_left(error: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::QuotaExceeded, error)
 }
 
-/// A file system, and a way to close some files. That says false once there is none to be closed.
+/// A file system, and a way to close some files. That is given how often the call has waited so far,
+/// and says false once there is no file to be closed or waited for.
 pub(crate) struct Spared<F> {
     pub(crate) vfs: Arc<dyn Vfs>,
     pub(crate) close_some: F,
 }
 
-impl<F: Fn() -> bool> Spared<F> {
+impl<F: Fn(&mut u32) -> bool> Spared<F> {
     fn with<R>(&self, call: impl Fn(&dyn Vfs) -> io::Result<R>) -> io::Result<R> {
+        let mut waits = 0;
         loop {
             match call(&*self.vfs) {
                 Err(error) if is_exhausted(&error) => {
-                    if !(self.close_some)() {
+                    if !(self.close_some)(&mut waits) {
                         return Err(none_left(error));
                     }
                 }
@@ -41,7 +43,7 @@ impl<F: Fn() -> bool> Spared<F> {
     }
 }
 
-impl<F: Fn() -> bool + Send + Sync + 'static> Vfs for Spared<F> {
+impl<F: Fn(&mut u32) -> bool + Send + Sync + 'static> Vfs for Spared<F> {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         self.vfs.create_dir(path)
     }
