@@ -1,16 +1,15 @@
-//! The front door: every call a database answers, whatever it stores in.
+//! The front door: the calls on keys and values that a database answers, whatever it stores in. Those on the time
+//! at which a key ends are in `expiry.rs`, those on the memory cap in `cap.rs`.
 
+mod cap;
 mod durable;
+mod expiry;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::durable::Durable;
 use crate::error::Result;
-use crate::memory::{
-    Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, Policy, SetOptions, SetOutcome, Store,
-    Value,
-};
+use crate::memory::{Condition, Expiry, Fetched, SetOptions, SetOutcome, Store, Value};
 use crate::options::Options;
 use crate::stats::Stats;
 
@@ -268,78 +267,6 @@ impl Database {
         }
     }
 
-    /// Lets `key` end at `unix_ms` (milliseconds since the Unix epoch) if `condition` holds; true if it did. A
-    /// time that is not in the future removes the key at once and returns true.
-    ///
-    /// # Errors
-    /// In memory mode [`OutOfMemory`](crate::Error::OutOfMemory) or
-    /// [`TooLargeForCap`](crate::Error::TooLargeForCap) when the 8 bytes of a first expiry make the
-    /// entry move and there is no room for it. In durable mode the [errors of a durable
-    /// write](Self#errors-of-a-durable-write), and
-    /// [`TooLargeForBudget`](crate::Error::TooLargeForBudget) for an entry of a time when the
-    /// budget was larger.
-    pub fn expire_at(&self, key: &[u8], unix_ms: u64, condition: ExpireCondition) -> Result<bool> {
-        match &self.durable {
-            None => self.store.expire_at(key, unix_ms, condition),
-            Some(durable) => durable.expire_at(key, unix_ms, condition),
-        }
-    }
-
-    /// The time that expiries are compared with, in milliseconds since the Unix epoch. In memory mode that of
-    /// [`Options::clock`](crate::Options::clock); in durable mode the same, but it never goes back: see
-    /// [`Clock`](crate::Clock). Add a lifetime to it for [`Expiry::At`](crate::Expiry::At) and
-    /// [`expire_at`](Self::expire_at).
-    ///
-    /// ```
-    /// use plumbkv::{Database, Expiry, Options, SetOptions};
-    ///
-    /// let db = Database::open(Options::memory(1 << 20))?;
-    /// let in_ten_seconds = Expiry::At(db.now_ms() + 10_000);
-    /// db.set_with(b"session", b"1", SetOptions::new().expiry(in_ten_seconds))?;
-    /// # Ok::<(), plumbkv::Error>(())
-    /// ```
-    #[must_use]
-    pub fn now_ms(&self) -> u64 {
-        match &self.durable {
-            None => self.store.now_ms(),
-            Some(durable) => durable.now_ms(),
-        }
-    }
-
-    /// How long `key` still lives. Does not count as an access.
-    ///
-    /// # Errors
-    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
-    pub fn expiry(&self, key: &[u8]) -> Result<Lifetime> {
-        match &self.durable {
-            None => Ok(self.store.lifetime(key)),
-            Some(durable) => durable.lifetime(key),
-        }
-    }
-
-    /// Takes the expiry off `key`; true if it had one.
-    ///
-    /// # Errors
-    /// None in memory mode; as [`expire_at`](Self::expire_at) in durable mode.
-    pub fn persist(&self, key: &[u8]) -> Result<bool> {
-        match &self.durable {
-            None => Ok(self.store.persist(key)),
-            Some(durable) => durable.persist(key),
-        }
-    }
-
-    /// A copy of the value of `key`, after changing its expiry as `expiry` says. A time that is not in the
-    /// future removes the key after copying its value.
-    ///
-    /// # Errors
-    /// As [`expire_at`](Self::expire_at).
-    pub fn get_and_expire(&self, key: &[u8], expiry: Expiry) -> Result<Option<Value>> {
-        match &self.durable {
-            None => self.store.get_and_expire(key, expiry),
-            Some(durable) => durable.get_and_expire(key, expiry),
-        }
-    }
-
     /// Gives the entry `from` the key `to`, replacing what was there; false if `from` does not exist. Value and
     /// expiry move along. The entry is in memory twice for a moment, and the cap counts it twice.
     ///
@@ -380,18 +307,6 @@ impl Database {
         Ok(())
     }
 
-    /// Bytes accounted for `key`: its block, rounded to 8 or to pages, and its slot in the table; in durable mode those of key and value. Does not
-    /// count as an access.
-    ///
-    /// # Errors
-    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
-    pub fn memory_usage(&self, key: &[u8]) -> Result<Option<u64>> {
-        match &self.durable {
-            None => Ok(self.store.memory_usage(key)),
-            Some(durable) => durable.memory_usage(key),
-        }
-    }
-
     /// Removes every key.
     ///
     /// # Errors
@@ -421,35 +336,6 @@ impl Database {
         self.len() == 0
     }
 
-    /// Removes keys whose time is over, for about `budget`, and returns how many. Call it on a timer: without
-    /// it such keys go only when somebody asks for them or eviction meets them. A cycle ends early where little was
-    /// over, so none removed does not mean that none is left: the next one goes on behind it.
-    pub fn expire_cycle(&self, budget: Duration) -> u64 {
-        if self.durable.is_some() {
-            // What is over goes when tables are merged.
-            return 0;
-        }
-        self.store.expire_cycle(budget)
-    }
-
-    /// The memory cap in bytes; `u64::MAX` means none.
-    #[must_use]
-    pub fn cap(&self) -> u64 {
-        self.store.cap()
-    }
-
-    /// Bytes accounted for, as [`stats`](Self::stats) says among others, without looking at any shard.
-    #[must_use]
-    pub fn used(&self) -> u64 {
-        self.store.used()
-    }
-
-    /// Gives memory that is not needed back to the system, for as long as `time`; true if there is more to do. Call it now and then, as
-    /// [`expire_cycle`](Self::expire_cycle): after [`clear`](Self::clear), and after many keys have gone, memory goes back piece by piece.
-    pub fn maintain(&self, time: Duration) -> bool {
-        self.store.maintain(time)
-    }
-
     /// Counters and sizes now.
     #[must_use]
     pub fn stats(&self) -> Stats {
@@ -457,65 +343,6 @@ impl Database {
             None => self.store.stats(),
             Some(durable) => durable.complete(self.store.stats()),
         }
-    }
-
-    /// Counts the bytes of entries afresh by visiting each. While nobody writes it equals [`Stats::entry_bytes`]; a difference is a bug
-    /// in this crate.
-    #[must_use]
-    pub fn recount_entry_bytes(&self) -> u64 {
-        self.store.recount_entry_bytes()
-    }
-
-    /// Counts `bytes` of memory that the embedding program holds, such as the buffers of its clients, against the cap. Call it before they are
-    /// allocated: where they do not fit, keys are evicted for them as the policy allows.
-    ///
-    /// # Errors
-    /// [`TooLargeForCap`](crate::Error::TooLargeForCap), for which nothing is evicted, and [`OutOfMemory`](crate::Error::OutOfMemory) when no
-    /// room can be made. Nothing is counted then.
-    pub fn reserve(&self, bytes: u64) -> Result<()> {
-        self.store.reserve(bytes)
-    }
-
-    /// Memory of at least so many bytes for the program's own use, counted under the cap as by [`reserve`](Self::reserve) as long as it lives.
-    ///
-    /// # Errors
-    /// As [`reserve`](Self::reserve).
-    pub fn buffer(&self, bytes: usize) -> Result<Buffer> {
-        Buffer::new(&self.store, bytes)
-    }
-
-    /// Takes back what [`reserve`](Self::reserve) counted, or a part of it. Call it after the memory is freed.
-    pub fn release(&self, bytes: u64) {
-        self.store.release(bytes);
-    }
-
-    /// Changes the memory cap; a lower one evicts at once as the policy allows. Where it allows nothing, what is
-    /// stored stays and writes are refused until there is room. The number of shards stays as it was.
-    ///
-    /// # Errors
-    /// [`InvalidOption`](crate::Error::InvalidOption) when the cap is 0.
-    pub fn set_cap(&self, cap_bytes: u64) -> Result<()> {
-        self.store.set_cap(cap_bytes)
-    }
-
-    /// Changes the eviction policy from the next eviction on.
-    ///
-    /// # Errors
-    /// [`Unsupported`](crate::Error::Unsupported) in durable mode; none in memory mode.
-    pub fn set_policy(&self, policy: Policy) -> Result<()> {
-        self.only_in_memory("set_policy")?;
-        self.store.set_policy(policy);
-        Ok(())
-    }
-
-    /// Changes how many keys an eviction chooses among.
-    ///
-    /// # Errors
-    /// [`InvalidOption`](crate::Error::InvalidOption) when `samples` is not in 1..=64;
-    /// [`Unsupported`](crate::Error::Unsupported) in durable mode.
-    pub fn set_samples(&self, samples: u32) -> Result<()> {
-        self.only_in_memory("set_samples")?;
-        self.store.set_samples(samples)
     }
 }
 

@@ -10,10 +10,11 @@
 //! writing shard, whose lock is held and whose table is in the cache, is as good as any. Without such a shard several random ones are looked at, and ages compare in the
 //! operations of the whole store (`order.rs`). No second lock is waited for while one is held.
 
+use super::common::Common;
 use super::fifo;
 use super::frequency;
 use super::policy::Policy;
-use super::shard::{Common, Shard};
+use super::shard::Shard;
 use super::store::Store;
 use super::table::Held;
 

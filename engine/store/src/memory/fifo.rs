@@ -15,7 +15,8 @@ use super::ghosts::Ghosts;
 use super::heap::Queue;
 use super::policy::Policy;
 use super::room::Step;
-use super::shard::{Location, Shard, Shortage, Wants};
+use super::shard::{Location, Shard};
+use super::shortage::{Shortage, Wants};
 use super::store::Store;
 use super::table::Held;
 

@@ -1,13 +1,14 @@
 //! How are entries kept in memory, under a cap on real bytes? `docs/memory-layout.md` draws it.
 //!
 //! Layers, each knowing only those below it: `store` (shards) with the calls in `read`, `write`, `expiry`, `scan`, the room they need in `room` and
-//! the choice in `evict` and `fifo`; `shard` (what one lock guards); `table` of `slots` from the `slot_pool` (where a key is), `order`, `frequency` and `ghosts` (when and how often it was
+//! the choice in `evict` and `fifo`; `shard` (what one lock guards), `common` (what all shards share) and `shortage` (why a call under the lock stops); `table` of `slots` from the `slot_pool` (where a key is), `order`, `frequency` and `ghosts` (when and how often it was
 //! used); `heap` (where entries get their memory); `entry` (one block), `budget` (bytes in use) and `size_class` (what the
 //! allocator's blocks really cost).
 
 mod budget;
 mod buffer;
 mod clear;
+mod common;
 mod entry;
 mod evict;
 mod expiry;
@@ -22,6 +23,7 @@ mod read;
 mod room;
 mod scan;
 mod shard;
+mod shortage;
 mod size_class;
 mod slot_pool;
 mod slots;

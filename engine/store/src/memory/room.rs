@@ -9,7 +9,8 @@ use parking_lot::MutexGuard;
 
 use super::evict::Protected;
 use super::policy::Policy;
-use super::shard::{Shard, Shortage, Stop, Wants};
+use super::shard::Shard;
+use super::shortage::{Shortage, Stop, Wants};
 use super::store::{Location, Store};
 use crate::error::{Error, Result};
 

@@ -3,24 +3,18 @@
 //! A call that needs memory asks the heap and the budget for it. Where there is none it returns a [`Shortage`] and has changed nothing; the
 //! store makes room and calls again (`room.rs`).
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU8, AtomicU64};
 
-use parking_lot::RwLock;
-
-use super::budget::Budget;
+use super::common::Common;
 use super::entry::{Contents, Owned, Shape};
 use super::fifo;
 use super::frequency;
-use super::ghosts::Ghosts;
-use super::heap::{Heap, NoRoom};
-use super::order::{CommonOrder, ShardOrder};
+use super::heap::NoRoom;
+use super::order::ShardOrder;
 use super::policy::Policy;
-use super::slot_pool::SlotPool;
+use super::shortage::{Shortage, Stop, Wants};
 use super::slots::SLOT_BYTES;
 use super::table::{Held, Table, smallest_cost};
-use crate::clock::Clock;
 use crate::error::Error;
 
 /// Where a key belongs.
@@ -28,122 +22,6 @@ use crate::error::Error;
 pub(super) struct Location {
     pub(super) shard: usize,
     pub(super) tag: u32,
-}
-
-/// What all shards have in common.
-pub(super) struct Common {
-    pub(super) budget: Budget,
-    pub(super) heap: Heap,
-    pub(super) slots: SlotPool,
-    pub(super) order: CommonOrder,
-    pub(super) clock: Arc<dyn Clock>,
-    policy: AtomicU8,
-    /// What left a short while ago, where the policy asks for that.
-    pub(super) ghosts: RwLock<Option<Ghosts>>,
-    /// Bytes that the store holds when it is empty, the heap's aside.
-    base_bytes: u64,
-    /// Bytes that the embedding program has asked to be counted.
-    pub(super) reserved: AtomicU64,
-    /// No entry of the store expires before this Unix millisecond: a cycle without work looks at nothing else.
-    pub(super) earliest_expiry: AtomicU64,
-}
-
-impl Common {
-    pub(super) fn new(
-        base_bytes: u64,
-        budget: Budget,
-        heap: Heap,
-        clock: Arc<dyn Clock>,
-        policy: Policy,
-    ) -> Self {
-        Self {
-            budget,
-            heap,
-            slots: SlotPool::default(),
-            order: CommonOrder::new(),
-            clock,
-            policy: AtomicU8::new(policy as u8),
-            ghosts: RwLock::new(None),
-            base_bytes,
-            reserved: AtomicU64::new(0),
-            earliest_expiry: AtomicU64::new(u64::MAX),
-        }
-    }
-
-    /// Bytes that the store holds with nothing in it but what takes `alone`.
-    pub(super) fn needed(&self, alone: u64) -> u64 {
-        let ghosts = self.ghosts.read().as_ref().map_or(0, Ghosts::cost);
-        let others = self.base_bytes.saturating_add(ghosts).saturating_add(self.reserved.load(Relaxed));
-        others.saturating_add(self.heap.fixed_bytes()).saturating_add(alone)
-    }
-
-    /// Bytes by which there are more live entries than segments can well hold. Where whole segments leave, there is no such limit.
-    pub(super) fn excess(&self) -> u64 {
-        self.excess_beside(0)
-    }
-
-    /// As [`excess`](Self::excess), were `wanted` more bytes in use for something else.
-    pub(super) fn excess_beside(&self, wanted: u64) -> u64 {
-        if self.budget.cap() == u64::MAX || self.policy() == Policy::AllkeysS3Fifo {
-            return 0;
-        }
-        self.heap.excess(&self.budget, wanted)
-    }
-
-    pub(super) fn policy(&self) -> Policy {
-        Policy::ALL[usize::from(self.policy.load(Relaxed)) % Policy::ALL.len()]
-    }
-
-    pub(super) fn set_policy(&self, policy: Policy) {
-        self.policy.store(policy as u8, Relaxed);
-    }
-}
-
-/// Memory is missing.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shortage {
-    pub(super) wants: Wants,
-    /// Bytes that the call would hold at its peak if every other key were gone, the heap's own needs aside.
-    pub(super) alone: u64,
-}
-
-/// What memory is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wants {
-    /// So many empty segments.
-    Segments(usize),
-    /// So many bytes less of live entries: there are more than segments can well hold.
-    LessLive(u64),
-    /// So many bytes of the budget, for entries with pages of their own.
-    Mappings(u64),
-    /// Of a call with several keys: so many segments, and bytes for entries with pages of their own.
-    Both { segments: usize, mappings: u64 },
-    /// So many bytes of the budget, for what is not an entry: a larger table, or what the embedding program holds.
-    Beside(u64),
-}
-
-/// Why a call under the lock did not finish.
-#[derive(Debug)]
-pub(super) enum Stop {
-    Short(Shortage),
-    Failed(Error),
-}
-
-impl Stop {
-    fn from_heap(none: NoRoom, alone: u64) -> Self {
-        match none {
-            NoRoom::Segment => Self::Short(Shortage { wants: Wants::Segments(1), alone }),
-            NoRoom::Mapping(bytes) => Self::Short(Shortage { wants: Wants::Mappings(bytes), alone }),
-            NoRoom::Beside(bytes) => Self::Short(Shortage { wants: Wants::Beside(bytes), alone }),
-            NoRoom::System => Self::Failed(Error::OutOfMemory),
-        }
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
 }
 
 #[derive(Default)]

@@ -10,12 +10,13 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::budget::Budget;
 use super::clear::DeadTable;
+use super::common::Common;
 use super::evict::Candidates;
 use super::heap::Heap;
 use super::hints::Hints;
 use super::policy::Policy;
 pub(super) use super::shard::Location;
-use super::shard::{Common, Shard};
+use super::shard::Shard;
 use super::size_class::cost;
 use super::table::tag_of;
 use crate::clock::Clock;

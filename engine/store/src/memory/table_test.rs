@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use proptest::prelude::*;
 
 use super::*;
-use crate::memory::entry::{Contents, UNIT};
+use crate::memory::entry::{Contents, Entry, UNIT};
 
 /// An entry that is there for as long as the test runs.
 fn entry(key: &[u8], stamp: u32) -> Owned {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::entry::Owned;
 use super::expiry::Expiry;
-use super::shard::{New, Shard, Shortage, Stop, Wants};
+use super::shard::{New, Shard};
+use super::shortage::{Shortage, Stop, Wants};
 use super::store::{Location, Store};
 use super::table::{Held, smallest_cost};
 use super::value::Value;

@@ -1,6 +1,6 @@
 //! What is done to a tree as a whole? It is emptied, copied, looked over and counted.
 
-use super::commit::{log_path, new_memtable};
+use super::freeze::{log_path, new_memtable};
 use super::health::Work;
 use super::open::draw_salt;
 use super::view::View;

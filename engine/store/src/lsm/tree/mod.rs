@@ -21,6 +21,7 @@ mod fault_test;
 mod filters_test;
 #[cfg(test)]
 mod forge_test;
+mod freeze;
 #[cfg(test)]
 mod gap_test;
 mod health;

@@ -6,36 +6,32 @@
 //! of the logs stay in frozen memtables, the old logs and the old manifest count on, and writes are
 //! refused until `recover` (work.rs) has done the rest. A store that is opened read-only stays like that.
 
-use super::admin::Counters;
-use super::admin::table_bytes;
-use super::commit::{Commit, log_path, new_memtable};
+#[path = "open_start.rs"]
+mod start;
+
+use super::Tree;
 use super::creation::{check_new, check_there, lock, mark_new};
 use super::events::Events;
-use super::health::{Health, Work, is_no_room};
-use super::options::{SyncMode, TreeOptions};
-use super::pace::Pace;
+use super::freeze::log_path;
+use super::health::is_no_room;
+use super::options::TreeOptions;
 use super::replay::Replay;
-use super::view::{Frozen, View};
+use super::view::Frozen;
 use super::work::listed;
-use super::{Inner, State, Tree};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::lsm::common::Common;
 use crate::lsm::compaction::table_path;
 use crate::lsm::file_name::{FileName, LAST_NUMBER};
 use crate::lsm::manifest::{Edit, LEVELS, Manifest, Recovered, TableFacts, TableHandle, Version};
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::Sequence;
-use crate::lsm::sync::{Condvar, Mutex, spawn};
 use crate::lsm::table::{BlockCache, PageCache, Table, TableFiles};
 use crate::lsm::time::StoreTime;
 use crate::lsm::vfs::{Home, Owner, ReadOnly, Spared, Vfs, absolute, create_dirs, sync_name, write_again};
 use crate::lsm::wal::{LogWriter, tag};
-use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 impl Tree {
     /// Opens the store in a directory, or makes one there.
@@ -345,122 +341,6 @@ impl Opening<'_> {
         let (cache, files) = (self.cache.clone(), Arc::clone(&self.files));
         let table = Table::open_in(&self.vfs, &path, number, cache, files)?;
         Ok(Arc::new(table.asking(&self.pages).owned_by(&self.home)))
-    }
-
-    fn start(self, owner: Owner, found: Found, begun: Begun) -> Result<Tree> {
-        let Begun { manifest, log, log_path, logs, first_log, salt, refusal } = begun;
-        let last_sequence = found.last_sequence;
-        // One that takes no writes needs no memory.
-        let memtable_bytes = if self.options.is_read_only { 0 } else { self.options.memtable_bytes };
-        let (memtable, inserter) = new_memtable(memtable_bytes, Common::clone(self.version.common()))?;
-        let version = Arc::new(self.version);
-        let view = View { memtable: Arc::clone(&memtable), frozen: found.kept, version };
-        self.pages.set_stored(table_bytes(&view.version));
-        let view = Arc::new(view);
-        let inner = Arc::new(Inner {
-            vfs: self.vfs,
-            directory: self.directory.to_owned(),
-            salt,
-            options: self.options,
-            cache: self.cache,
-            pages: self.pages,
-            files: self.files,
-            view: ArcSwap::new(Arc::clone(&view)),
-            published: AtomicU64::new(last_sequence),
-            time: self.time,
-            queue: Mutex::default(),
-            turn: Condvar::new(),
-            commit: Mutex::new(Commit {
-                log,
-                log_path,
-                memtable,
-                inserter,
-                next: last_sequence + 1,
-                is_suspect: refusal.is_some(),
-            }),
-            state: Mutex::new(State {
-                view,
-                manifest,
-                next_file: self.next_file,
-                logs,
-                first_log,
-                last_sequence: found.in_tables,
-                synced: found.in_manifest,
-                suspect_until: 0,
-                spare: None,
-                unsynced: Vec::new(),
-                is_closing: false,
-                needs_manifest: refusal.is_some(),
-                doubtful: Vec::new(),
-                underway: None,
-            }),
-            work: Condvar::new(),
-            room: Condvar::new(),
-            closing: Condvar::new(),
-            syncing: Mutex::new(()),
-            flushing: Mutex::new(()),
-            compacting: Mutex::new(()),
-            gaps: Arc::default(),
-            is_closing: AtomicBool::new(false),
-            waiting_for_merges: AtomicUsize::new(0),
-            counters: Counters::default(),
-            pinned: super::pinned::Pinned::default(),
-            pace: Pace::default(),
-            long_values: Arc::default(),
-            health: if self.options.is_read_only {
-                Health::default()
-            } else {
-                Health::new(self.events.clone())
-            },
-            events: self.events,
-            owner,
-        });
-        let delivery = inner.events.start().map_err(|error| no_thread(&inner.directory, &error))?;
-        let mut tree = Tree { inner: Arc::clone(&inner), workers: Vec::new(), delivery };
-        inner.share_cache(&inner.view.load());
-        if let Some(refusal) = refusal {
-            inner.health.fail(Work::Writes, &refusal);
-        }
-        if inner.options.has_workers && !inner.options.is_read_only {
-            tree.start("plumbkv-flush", Inner::flush_always)?;
-            tree.start("plumbkv-merge", Inner::compact_always)?;
-            if let SyncMode::Interval(interval) = inner.options.sync {
-                tree.start("plumbkv-sync", move |inner| inner.sync_always(interval))?;
-            }
-        }
-        Ok(tree)
-    }
-}
-
-impl Tree {
-    /// A thread that works behind the writes. If it panics, as a clock of the program may let it, writes
-    /// are refused; else the threads that wait for it would wait for ever.
-    fn start(&mut self, name: &'static str, work: impl FnOnce(&Inner) + Send + 'static) -> Result<()> {
-        let inner = Arc::clone(&self.inner);
-        let worker = spawn(name, move || {
-            let ending = Ending { inner: &inner, thread: name };
-            work(&inner);
-            std::mem::forget(ending);
-        });
-        self.workers.push(worker.map_err(|error| no_thread(&self.inner.directory, &error))?);
-        Ok(())
-    }
-}
-
-fn no_thread(directory: &Path, error: &std::io::Error) -> Error {
-    Error::io(directory, "start a thread for", error)
-}
-
-/// Dropped when its thread panics.
-struct Ending<'a> {
-    inner: &'a Inner,
-    thread: &'static str,
-}
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.inner.health.fail(Work::Writes, &Error::Panicked { thread: self.thread });
-        self.inner.wake_all();
     }
 }
 

@@ -5,8 +5,8 @@
 //! behind it, in later logs too, was written later than something that is lost, and what survives is a prefix.
 
 use super::admin::verify_table;
-use super::commit::log_path;
 use super::creation::lock;
+use super::freeze::log_path;
 use super::open::Merged;
 use super::work::listed;
 use crate::error::{Error, Result};

@@ -5,7 +5,8 @@
 //! tables at once. From the first one on for which there is no room, and in a store that is opened
 //! read-only, they are kept as frozen memtables, within the memory that the options allow.
 
-use super::commit::{log_path, memtable_bytes, new_memtable};
+use super::commit::memtable_bytes;
+use super::freeze::{log_path, new_memtable};
 use super::health::is_no_room;
 use super::open::Opening;
 use super::view::Frozen;

@@ -3,7 +3,7 @@
 
 use super::Inner;
 use super::admin::table_bytes;
-use super::commit::{log_path, spare_path};
+use super::freeze::{log_path, spare_path};
 use super::health::{Work, is_no_room};
 use super::view::{Frozen, View};
 use crate::error::{Error, Result};
