@@ -76,6 +76,7 @@ fmt-check:
 clippy:
 	@cargo clippy --locked --all-targets -- -D warnings
 	@cargo clippy --locked -p plumbkv --no-default-features -- -D warnings
+	@cargo clippy --locked -p plumbkv --features parts -- -D warnings
 
 test-rust: ## Unit, property and integration tests of the workspace; those of the server over both back ends, and on a store in a directory
 	@cargo test --locked

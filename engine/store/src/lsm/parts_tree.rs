@@ -2,7 +2,7 @@
 
 use super::iter::Visible;
 use super::table::Compression;
-use super::tree::{Batch, SyncMode, Tree as Inner, TreeOptions, TreeSnapshot};
+use super::tree::{Batch, Events, SyncMode, Tree as Inner, TreeOptions, TreeSnapshot};
 use super::vfs::Disk;
 use crate::clock::SystemClock;
 use crate::error::Result;
@@ -59,7 +59,8 @@ impl Tree {
     /// # Errors
     /// As [`Database::open`](crate::Database::open).
     pub fn open(path: &Path, shape: &TreeShape) -> Result<Self> {
-        Inner::open(Arc::new(Disk), path, shape.options(), Arc::new(SystemClock)).map(Self)
+        Inner::open_with(Arc::new(Disk), path, shape.options(), Arc::new(SystemClock), Events::default())
+            .map(Self)
     }
 
     /// Carries out all of these writes or none; a key without a value is removed.
