@@ -77,6 +77,8 @@ clippy:
 	@cargo clippy --locked --all-targets -- -D warnings
 	@cargo clippy --locked -p plumbkv --no-default-features -- -D warnings
 	@cargo clippy --locked -p plumbkv --features parts -- -D warnings
+	@for fuzzer in engine/*/fuzz; do cargo metadata --locked --format-version 1 --manifest-path $$fuzzer/Cargo.toml >/dev/null || \
+	{ echo "$$fuzzer/Cargo.lock is stale: run 'cargo update --workspace' in that folder" >&2; exit 1; }; done
 
 test-rust: ## Unit, property and integration tests of the workspace; those of the server over both back ends, and on a store in a directory
 	@cargo test --locked
