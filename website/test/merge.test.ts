@@ -77,6 +77,28 @@ for (const [what, runs, expected] of CASES) {
   });
 }
 
+test('a row of an embedded engine that a longer run measured with more data, for every engine, is left to the page of its own run', () => {
+  // `a`, `b` …: rows; `redis:a` of a rival; behind the colon the number of keys.
+  const sized = (id: string, profile: Profile, kind: string, cells: string): Measured => {
+    const made = cells.split(' ').map((spec) => {
+      const [, target = 'plumbkv', name = '', keys = ''] = /^(?:([a-z-]+)\/)?([a-z]+):([0-9]+)$/.exec(spec) ?? [];
+      return madeCell({target, label: `${name} of ${keys}`, axes: {operation: name, keys: Number(keys)}, values: {ops_per_second: 1000}});
+    });
+    const record = {...scenario('read-random', 'Random reads', made, [], kind), run_id: id, profile};
+    return {run: {...structuredClone(fixtureRun().run), id, profile}, scenarios: [pageScenario(record)]};
+  };
+  const page = (kind: string, quickCells: string, fullCells: string) =>
+    mergedScenarios([sized('q', 'quick', kind, quickCells), sized('f', 'full', kind, fullCells)])
+      .get('read-random')
+      ?.record.cells.map(({target, axes, run_id: id}) => `${target === 'plumbkv' ? '' : `${target}/`}${axes.operation}:${axes.keys}:${id}`)
+      .join(' ');
+  expect(page('embedded', 'a:2 fjall/a:2', 'a:24 fjall/a:24')).toBe('a:24:f fjall/a:24:f');
+  expect(page('embedded', 'a:2 b:2', 'a:24 a:5')).toBe('a:24:f a:5:f b:2:q');
+  expect(page('embedded', 'a:2 sqlite/a:2', 'a:24')).toBe('a:24:f a:2:q sqlite/a:2:q');
+  expect(page('embedded', 'a:24', 'a:2 b:2')).toBe('a:2:f b:2:f');
+  expect(page('wire', 'a:2', 'a:24')).toBe('a:24:f a:2:q');
+});
+
 test('ratios are of two cells of one run: none of cells of two runs, none of a displaced cell', () => {
   const {record} = merge(full('f', 1, 'a redis:a b'), quick('q', 2, 'a redis:a b redis:b c redis:c'));
   const runOf = new Map(record.cells.map(({key, run_id: id}) => [key, id]));

@@ -60,7 +60,7 @@ function merged<L extends Measured>(runs: L[], key: string): Merged<L> {
   const all = byRank(runs).flatMap((loaded): Candidate<L>[] => loaded.scenarios.filter(({scenario}) => scenario.key === key).map((record) => ({loaded, record})));
   const revision = Math.max(...all.map(({record}) => record.scenario.revision));
   const candidates = all.filter(({record}) => record.scenario.revision === revision);
-  const chosen = chosenCells(candidates);
+  const chosen = withoutSmaller(chosenCells(candidates), candidates);
   const contributing = candidates.filter(({record}) => record.cells.some((cell) => chosen.get(cell.key) === cell));
   const [first] = contributing.length > 0 ? contributing : candidates;
   if (!first) throw new Error(`no run holds scenario ${key}`);
@@ -98,13 +98,36 @@ function chosenCells<L extends Measured>(candidates: Candidate<L>[]): Map<string
   return chosen;
 }
 
-/** Keys of all lists, each behind the one that it follows in its own list; the first list leads. */
+/** Without the rows of embedded engines that a longer profile measured with another amount of data, engine by engine. */
+function withoutSmaller<L extends Measured>(chosen: Map<string, PageCell>, candidates: Candidate<L>[]): Map<string, PageCell> {
+  if (candidates[0]?.record.scenario.kind !== 'embedded') return chosen;
+  const lengthOf = new Map(candidates.flatMap(({loaded, record}) => record.cells.map((cell): [PageCell, number] => [cell, LENGTH[loaded.run.profile]])));
+  const length = (cell: PageCell) => lengthOf.get(cell) ?? 0;
+  const measured = [...chosen.values()].filter(({status}) => status !== 'skipped');
+  const longest = new Map<string, number>();
+  for (const cell of measured) longest.set(anySize(cell), Math.max(length(cell), longest.get(anySize(cell)) ?? 0));
+  const isAlone = (cell: PageCell) => length(cell) >= (longest.get(anySize(cell)) ?? 0);
+  const staying = new Set(measured.filter(isAlone).map(rowOf));
+  return new Map([...chosen].filter(([, cell]) => staying.has(rowOf(cell)) || !longest.has(anySize(cell))));
+}
+
+/** The same for cells that differ in the number of keys alone. */
+function anySize({target, mode, placement, axes}: PageCell): string {
+  return JSON.stringify([target, mode, placement, Object.entries({...axes, keys: undefined}).sort()]);
+}
+
+/** The same for the cells of a run that are compared with each other. */
+function rowOf({run_id: run, placement, label}: PageCell): string {
+  return JSON.stringify([run, placement, label]);
+}
+
+/** Keys of all lists, each behind the one that it follows in its own list; the first list leads, and one that shares none with others comes last. */
 function inOrder(lists: {key: string}[][]): string[] {
   const [first = [], ...others] = lists;
   const order = first.map(({key}) => key);
   const known = new Set(order);
   for (const list of others) {
-    let behind = -1;
+    let behind = list.some(({key}) => known.has(key)) ? -1 : order.length - 1;
     for (const {key} of list) {
       if (known.has(key)) {
         behind = order.indexOf(key);
