@@ -5,6 +5,7 @@
 pub mod campaign;
 pub mod claims;
 pub mod cli;
+pub mod compare;
 pub mod db;
 pub mod environment;
 pub mod export;

@@ -28,6 +28,7 @@ const IMPURE: &[&str] = &[
 /// Module, and the modules of this crate that it may name.
 const PURE: &[(&str, &[&str])] = &[
     ("stats", &["model", "stats"]),
+    ("compare", &["model", "scenario", "stats", "compare"]),
     ("claims", &["model", "scenario", "stats", "claims"]),
     ("gate", &["model", "stats", "gate"]),
     ("scenario", &["model", "scenario"]),

@@ -311,19 +311,25 @@ fn the_database_is_rebuilt_from_published_and_local_runs_and_answers() {
 #[test]
 fn two_runs_stand_side_by_side_however_they_are_named() {
     let root = checkout(&["r1", "r2"]);
-    let text = ok(root.path(), &["compare", "r1", "r2", "--metric", "ops_per_second"]);
+    // Three trials each: nothing could be judged.
+    let undecided = |args: &[&str]| {
+        let output = runner(root.path(), args);
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = undecided(&["compare", "r1", "r2", "--metric", "ops_per_second"]);
     assert!(text.contains("undecided") && text.contains("cells or scenarios compared"), "{text}");
     assert!(text.contains("Undecided, fewer than six trials"), "{text}");
     assert!(!text.contains("faster") && !text.contains("slower"), "{text}");
     ok(root.path(), &["publish", "r1", "--version", "0.0.1"]);
     let folder = root.path().join("results/local/fixture-machine/r1");
     for first in ["0.0.1", "r1", folder.to_str().unwrap()] {
-        let shown = ok(root.path(), &["--format", "json", "compare", first, "latest"]);
+        let shown = undecided(&["--format", "json", "compare", first, "latest"]);
         let json: serde_json::Value = serde_json::from_str(&shown).unwrap();
-        assert_eq!((&json["first"], &json["second"]), (&"r1".into(), &"r2".into()), "{first}");
+        assert_eq!((&json["first"][0], &json["second"][0]), (&"r1".into(), &"r2".into()), "{first}");
         let row = &json["rows"][0];
         assert_eq!((&row["verdict"], &row["reason"]), (&"undecided".into(), &"fewer than six trials".into()));
-        assert!(row["ratio_low"].as_f64() <= row["ratio"].as_f64());
+        assert!(row["span"]["low"].as_f64() <= row["span"]["ratio"].as_f64());
     }
     let said = refused(root.path(), &["compare", "./nowhere", "latest"]);
     assert!(said.contains("no run.json in"), "{said}");

@@ -51,8 +51,11 @@ pub const EXIT_USAGE: u8 = 64;
 const EXIT_CODES: [(u8, &str); 5] = [
     (EXIT_FINE, "success"),
     (EXIT_TOOL_ERROR, "error: the tool, a target or a file failed"),
-    (EXIT_REGRESSION, "regression (`gate`), or a claim that fails (`claims --check`)"),
-    (EXIT_INCONCLUSIVE, "inconclusive, or not measured (`gate`)"),
+    (
+        EXIT_REGRESSION,
+        "regression (`gate`), something worse (`compare`), or a claim that fails (`claims --check`)",
+    ),
+    (EXIT_INCONCLUSIVE, "inconclusive or not measured (`gate`), or nothing could be judged (`compare`)"),
     (EXIT_USAGE, "usage error"),
 ];
 

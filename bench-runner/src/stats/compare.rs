@@ -4,7 +4,8 @@
 //! difference, and trials cannot be paired. The ratio of the medians therefore lies between the ratios of the
 //! facing ends of their intervals. Each interval misses its median with probability 1 − c; so by Bonferroni's
 //! inequality the ratio lies outside with at most the sum of the two (n = 9 and 9: 7.8 %). A direction is called only
-//! where that span leaves out one, which is where the intervals do not touch.
+//! where that span leaves out one, which is where the intervals do not touch. [`judge_beside`] asks instead whether the
+//! change lies outside of what programs moved that did not change.
 
 use crate::model::{Direction, Measurement, Spread};
 
@@ -28,6 +29,12 @@ pub enum Undecided {
     Range,
     /// A metric that is neither better nor worse.
     Neutral,
+    /// Too few programs are the same in both runs.
+    FewControls,
+    /// Unchanged programs moved as much.
+    Moved,
+    /// Unchanged programs changed beside each other: the runs cannot be compared.
+    Unsteady,
 }
 
 impl Word {
@@ -51,6 +58,9 @@ impl Word {
             Self::Undecided(Undecided::Meet) => Some("the intervals meet"),
             Self::Undecided(Undecided::Range) => Some("fewer than six trials"),
             Self::Undecided(Undecided::Neutral) => Some("neither direction is better"),
+            Self::Undecided(Undecided::FewControls) => Some("too few unchanged programs beside it"),
+            Self::Undecided(Undecided::Moved) => Some("unchanged programs moved as much"),
+            Self::Undecided(Undecided::Unsteady) => Some("unchanged programs changed beside each other"),
             Self::Better | Self::Worse => None,
         }
     }
@@ -99,6 +109,22 @@ pub fn judge(first: &Measurement, second: &Measurement) -> Word {
     }
 }
 
+/// The same beside unchanged programs, by `adjusted`: the ratio without what those moved, none where they are too few.
+#[must_use]
+pub fn judge_beside(first: &Measurement, second: &Measurement, adjusted: Option<Span>) -> Word {
+    let alone = judge(first, second);
+    if let Word::Undecided(Undecided::Range | Undecided::Neutral) = alone {
+        return alone;
+    }
+    let Some(span) = adjusted else { return Word::Undecided(Undecided::FewControls) };
+    let is_more = span.low > 1.0;
+    if !is_more && span.high >= 1.0 {
+        let meet = alone == Word::Undecided(Undecided::Meet);
+        return Word::Undecided(if meet { Undecided::Meet } else { Undecided::Moved });
+    }
+    if is_more == (first.direction == Direction::Higher) { Word::Better } else { Word::Worse }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +161,24 @@ mod tests {
             let other = measured(second.0, second.1, spread, direction);
             assert_eq!(judge(&one, &other), expected, "{first:?} {second:?} {spread:?} {direction:?}");
         }
+    }
+
+    #[test]
+    fn a_direction_needs_unchanged_programs_that_moved_less() {
+        let one = measured(1.0, 2.0, Spread::Interval, Direction::Higher);
+        let other = measured(3.0, 4.0, Spread::Interval, Direction::Higher);
+        let span = |low, high| Some(Span { ratio: f64::midpoint(low, high), low, high });
+        for (adjusted, expected) in [
+            (None, Word::Undecided(Undecided::FewControls)),
+            (span(0.9, 1.5), Word::Undecided(Undecided::Moved)),
+            (span(1.1, 1.5), Word::Better),
+            (span(0.5, 0.9), Word::Worse),
+        ] {
+            assert_eq!(judge_beside(&one, &other, adjusted), expected, "{adjusted:?}");
+        }
+        // It stayed where all others moved; and it stayed.
+        assert_eq!(judge_beside(&one, &one, span(2.0, 3.0)), Word::Better);
+        assert_eq!(judge_beside(&one, &one, span(0.9, 1.1)), Word::Undecided(Undecided::Meet));
     }
 
     #[test]

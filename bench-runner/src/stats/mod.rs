@@ -8,6 +8,7 @@ mod block;
 mod bootstrap;
 mod change;
 mod compare;
+mod controls;
 mod digits;
 mod effect;
 mod multiple;
@@ -20,7 +21,8 @@ pub use bootstrap::{
     BLOCKS_MIN, Bootstrap, BootstrapError, Centre, Method, RESAMPLES_MIN, Resampling, bootstrap,
 };
 pub use change::{ChangePoint, ChangeRules, change_points};
-pub use compare::{Span, Undecided, Word, judge, unpaired_ratio};
+pub use compare::{Span, Undecided, Word, judge, judge_beside, unpaired_ratio};
+pub use controls::{CONTROLS_MIN, MISS, PROGRAMS_MIN, Shift, are_too_many, beside};
 pub use digits::{significant, significant_at_most, significant_like};
 pub use effect::minimal_detectable_ratio;
 pub use multiple::{benjamini_hochberg, holm};
