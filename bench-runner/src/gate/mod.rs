@@ -18,4 +18,4 @@ pub use noise::Noise;
 pub use power::{Case, Power, simulate};
 pub use rule::{Confirmed, Judged, Rules, goes_on, judge};
 pub use series::{Collected, Point, Series, is_saturated, metrics};
-pub use verdicts::{Stored, block_sd, overall, verdicts};
+pub use verdicts::{SCREEN_BLOCKS, Stored, block_sd, overall, verdicts};

@@ -7,6 +7,9 @@ use crate::model::{Direction, GateClass, GateOutcome, GateStage, GateVerdict, me
 use crate::stats::median;
 use std::collections::BTreeMap;
 
+/// Blocks of the screen: with fewer that nothing disturbed it says nothing.
+pub const SCREEN_BLOCKS: usize = 5;
+
 /// Standard deviations of blocks that a calibration measured, by scenario and metric.
 pub type Stored = BTreeMap<(String, String), f64>;
 
@@ -45,9 +48,10 @@ fn verdict(one: &Collected, judged: Option<&Judged>, stored: &Stored, rules: &Ru
     let higher = one.direction() == Direction::Higher;
     // Judged is what lies above one as worse; shown is head over base.
     let shown = |worse: f64| if higher { 1.0 / worse } else { worse };
+    // What a series is good for was decided by its plan: a confirmation that ends early makes none that moved less binding.
     let noise = judged.map_or_else(
         || Noise::new(sd, 1),
-        |judged| Noise { block_sd: sd, blocks: u32::try_from(judged.n).unwrap_or(u32::MAX) },
+        |judged| Noise { block_sd: sd, blocks: u32::try_from(one.wanted.max(judged.n)).unwrap_or(u32::MAX) },
     );
     let mut verdict = GateVerdict {
         scenario: one.series.scenario.clone(),
@@ -89,8 +93,13 @@ fn verdict(one: &Collected, judged: Option<&Judged>, stored: &Stored, rules: &Ru
     } else if one.screen.is_empty() {
         verdict.outcome = GateOutcome::NotMeasured;
         Some(one.failed.clone().unwrap_or_else(|| "no block was measured".to_owned()))
-    } else if judged.is_none() && blocks.len() < stage.len().div_ceil(2) {
-        Some(disturbed())
+    } else if judged.is_none() && blocks.len() < SCREEN_BLOCKS {
+        Some(match verdict.disturbed {
+            0 => one.failed.clone().unwrap_or_else(|| {
+                format!("the budget ended after {} of {SCREEN_BLOCKS} blocks of the screen", blocks.len())
+            }),
+            _ => disturbed(),
+        })
     } else if judged.is_some() && blocks.len() < one.wanted {
         Some(match verdict.disturbed {
             0 => one.failed.clone().unwrap_or_else(|| {
@@ -133,9 +142,10 @@ fn verdict(one: &Collected, judged: Option<&Judged>, stored: &Stored, rules: &Ru
 /// nothing else.
 #[must_use]
 pub fn overall(verdicts: &[GateVerdict]) -> (GateOutcome, String) {
-    // A server that does not answer is no noise.
-    let binds =
-        |one: &&GateVerdict| one.class != GateClass::Advisory || one.outcome == GateOutcome::NotMeasured;
+    // A server that does not answer is no noise, and neither is a series that was not finished.
+    let binds = |one: &&GateVerdict| {
+        one.class != GateClass::Advisory || one.outcome == GateOutcome::NotMeasured || is_unfinished(one)
+    };
     // Fewer instructions alone are no better time.
     let is_news =
         |one: &&GateVerdict| one.stage != GateStage::Counted || one.outcome != GateOutcome::Improvement;
@@ -160,10 +170,28 @@ pub fn overall(verdicts: &[GateVerdict]) -> (GateOutcome, String) {
         }
     }
     if binding.iter().all(|one| one.stage == GateStage::Counted) {
-        let why = "every series is too noisy here, or there is none".to_owned();
+        let timed = verdicts.iter().find(|one| one.stage != GateStage::Counted);
+        let why = timed.map_or_else(
+            || "nothing was timed".to_owned(),
+            |one| {
+                let why = one.reason.as_deref().unwrap_or("it is too noisy here");
+                format!("no series can be judged, for example {}, {}: {why}", one.label, one.metric)
+            },
+        );
         return (GateOutcome::Inconclusive, why);
     }
     (GateOutcome::Pass, format!("no change of the size that is found in {} series", binding.len()))
+}
+
+/// Whether blocks are missing that were planned.
+fn is_unfinished(one: &GateVerdict) -> bool {
+    one.outcome == GateOutcome::Inconclusive
+        && match one.stage {
+            GateStage::Screen => one.blocks.len() < SCREEN_BLOCKS,
+            // What has all of its blocks has a p-value.
+            GateStage::Confirm => one.p.is_none(),
+            _ => false,
+        }
 }
 
 #[cfg(test)]
@@ -240,6 +268,77 @@ mod tests {
         let mut short = confirmed("server_cpu_ns_per_op", 0.1);
         short.confirm.truncate(9);
         assert!(judged(&short).reason.unwrap().contains("9 of 16"));
+    }
+
+    /// A change by half of which three of sixteen blocks were measured, beside a series that passes.
+    #[test]
+    fn a_series_that_moved_and_was_not_finished_holds_the_gate_up() {
+        for blocks in 1..16 {
+            let mut short = confirmed("server_cpu_ns_per_op", 0.46);
+            short.confirm.truncate(blocks);
+            let found = judged(&short);
+            assert_eq!(
+                (found.class, found.outcome),
+                (GateClass::Gated, GateOutcome::Inconclusive),
+                "{blocks}"
+            );
+            let passed = judged(&one("ops_per_second"));
+            assert_eq!(passed.outcome, GateOutcome::Pass);
+            let (outcome, reason) = overall(&[passed, found]);
+            assert_eq!(outcome, GateOutcome::Inconclusive, "{blocks}: {reason}");
+            assert!(reason.contains(&format!("{blocks} of 16 blocks")), "{reason}");
+        }
+    }
+
+    #[test]
+    fn an_advisory_series_that_was_not_finished_holds_it_up_too() {
+        let stored = Stored::from([(("get".to_owned(), "latency_ns_p99".to_owned()), 0.5)]);
+        let judged_there =
+            |one: &Collected| verdicts(std::slice::from_ref(one), &stored, &Rules::default(), 1).remove(0);
+        let passed = judged(&one("ops_per_second"));
+        let mut wild = Collected { wanted: 40, confirm: points(0.9, 40, 0.0), ..one("latency_ns_p99") };
+        let finished = judged_there(&wild);
+        assert_eq!(finished.class, GateClass::Advisory);
+        assert_eq!(overall(&[passed.clone(), finished]).0, GateOutcome::Pass);
+        wild.confirm.truncate(7);
+        let unfinished = judged_there(&wild);
+        assert_eq!(unfinished.class, GateClass::Advisory);
+        assert_eq!(overall(&[passed, unfinished]).0, GateOutcome::Inconclusive);
+    }
+
+    #[test]
+    fn a_screen_of_fewer_than_five_quiet_blocks_never_passes() {
+        for blocks in 1..=SCREEN_BLOCKS {
+            let mut short = one("server_cpu_ns_per_op");
+            short.screen.truncate(blocks);
+            let found = judged(&short);
+            let (outcome, reason) = overall(std::slice::from_ref(&found));
+            let expected = if blocks < SCREEN_BLOCKS { GateOutcome::Inconclusive } else { GateOutcome::Pass };
+            assert_eq!((found.outcome, outcome), (expected, expected), "{blocks}: {reason}");
+            assert_eq!(
+                reason.contains(&format!("{blocks} of 5 blocks of the screen")),
+                blocks < SCREEN_BLOCKS
+            );
+        }
+    }
+
+    #[test]
+    fn a_gate_without_a_series_to_judge_says_why() {
+        let mut neighbour = one("server_cpu_ns_per_op");
+        neighbour.screen.iter_mut().for_each(|point| point.foreign = 0.9);
+        let (outcome, reason) = overall(&[judged(&neighbour)]);
+        assert!(
+            outcome == GateOutcome::Inconclusive && reason.contains("others used up to 0.9 cores"),
+            "{reason}"
+        );
+        let noisy = GateVerdict {
+            outcome: GateOutcome::Inconclusive,
+            class: GateClass::Advisory,
+            reason: Some("too noisy: the smallest change found here is 40 %".to_owned()),
+            ..judged(&one("ops_per_second"))
+        };
+        assert!(overall(&[noisy]).1.contains("too noisy"), "the reason of the row is that of the gate");
+        assert_eq!(overall(&[]).1, "nothing was timed");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! How often does the gate err here? Gates of which the truth is known, one after the other, until the time is up; what is
 //! done is kept, and the next time goes on behind it.
 
-use super::{Collected, Course, Options, Rounds, Watch, builds, catalogue, draw_seed, fit, labs, run, steps};
+use super::{
+    Collected, Course, LEAST_BLOCKS, Options, Rounds, Watch, builds, catalogue, draw_seed, fit, labs, run,
+    steps,
+};
 use crate::export::{canonical, ensure_plain, replace_file};
 use crate::gate::{Rules, Stored, noise, rates};
 use crate::model::{
@@ -185,7 +188,7 @@ fn unchanged(
     let labs = labs(options, [&base, &head], stop)?;
     let seed = draw_seed();
     let mut rounds = Rounds::new(&labs.all, steps(options, seed)?, seed);
-    let left_out = fit(&mut rounds, options.budget);
+    let left_out = fit(&mut rounds, LEAST_BLOCKS, options.budget.as_secs_f64());
     ensure!(left_out.is_empty(), "the budget of a gate has no room for all loads: {}", left_out.join("; "));
     let mut course = Course { rounds, all: Vec::new(), begin: Instant::now(), options, stop, watch };
     course.all = course.rounds.series().into_iter().map(Collected::of).collect();

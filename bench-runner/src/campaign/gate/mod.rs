@@ -13,7 +13,8 @@ use super::bench::Bench;
 use super::catalogue;
 use crate::environment::{Reader, advice, hypervisor_vendor, machine, system};
 use crate::gate::{
-    Collected, Noise, Point, Rules, Stored, block_sd, excuse_faster, goes_on, overall, verdicts,
+    Collected, Noise, Point, Rules, SCREEN_BLOCKS, Stored, block_sd, excuse_faster, goes_on, overall,
+    verdicts,
 };
 use crate::measure::Lab;
 use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateClass, GateOutcome, GateSide, Profile, Tool};
@@ -34,9 +35,9 @@ use std::time::{Duration, Instant};
 const NULL_BLOCKS: usize = 3;
 /// The fewest that a verdict rests on.
 const CONFIRM_BLOCKS: usize = crate::stats::BLOCKS_MIN;
-/// Blocks of the screen; as many again where others disturbed them.
-const SCREEN_BLOCKS: usize = 5;
-/// A confirmation that others disturb goes on for so many times its blocks.
+/// What a gate takes at least: null control, screen and one confirmation.
+const LEAST_BLOCKS: usize = NULL_BLOCKS + SCREEN_BLOCKS + CONFIRM_BLOCKS;
+/// A screen or a confirmation that others disturb goes on for so many times its blocks.
 const PATIENCE: usize = 2;
 
 /// What was asked for on the command line.
@@ -140,9 +141,9 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
     if !options.only.is_empty() {
         rounds.keep(&options.only.iter().cloned().collect());
     }
-    gate.left_out = fit(&mut rounds, options.budget);
+    gate.left_out = fit(&mut rounds, LEAST_BLOCKS, options.budget.as_secs_f64());
     let mut course = Course { rounds, all: Vec::new(), begin, options, stop, watch };
-    course.measure(&mut gate.notes)?;
+    gate.left_out.splice(0..0, course.measure(&mut gate.notes)?);
     let rules = Rules::default();
     gate.verdicts = verdicts(&course.all, &options.stored, &rules, seed);
     gate.verdicts.extend(counts);
@@ -226,17 +227,16 @@ fn steps(options: &Options, seed: u64) -> anyhow::Result<Vec<plan::Step>> {
     Ok(steps)
 }
 
-/// Leaves out the last loads until null control, screen and one confirmation of all fit the budget.
-fn fit(rounds: &mut Rounds<'_>, budget: Duration) -> Vec<String> {
+/// Leaves out the last loads until so many blocks of all others fit into the time.
+fn fit(rounds: &mut Rounds<'_>, blocks: usize, seconds: f64) -> Vec<String> {
     let mut cells: Vec<(String, String)> = Vec::new();
     for series in rounds.series() {
         if !cells.iter().any(|(key, _)| *key == series.scenario) {
             cells.push((series.scenario, series.label));
         }
     }
-    let least = (NULL_BLOCKS + SCREEN_BLOCKS + CONFIRM_BLOCKS) as f64;
     let mut left_out = Vec::new();
-    while rounds.block_s() * least > budget.as_secs_f64() && cells.len() > 1 {
+    while rounds.block_s() * blocks as f64 > seconds && cells.len() > 1 {
         let Some((_, label)) = cells.pop() else { break };
         left_out.push(format!("{label}: the budget has no room for it"));
         rounds.keep(&cells.iter().map(|(key, _)| key.clone()).collect());
@@ -256,9 +256,15 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn measure(&mut self, notes: &mut Vec<String>) -> anyhow::Result<()> {
+    /// The loads that were left out because their servers took longer than planned.
+    fn measure(&mut self, notes: &mut Vec<String>) -> anyhow::Result<Vec<String>> {
         self.all = self.rounds.series().into_iter().map(Collected::of).collect();
         let first = self.null_control("null control", NULL_BLOCKS)?;
+        // A server that starts slowly is known now.
+        let left = self.options.budget.saturating_sub(self.begin.elapsed()).as_secs_f64();
+        let left_out = fit(&mut self.rounds, LEAST_BLOCKS - NULL_BLOCKS, left);
+        let kept: BTreeSet<String> = self.rounds.series().into_iter().map(|one| one.scenario).collect();
+        self.all.retain(|one| kept.contains(&one.series.scenario));
         self.leave_throughput_of_the_client(&first, notes);
         let every_step = self.rounds.steps.clone();
         self.screen()?;
@@ -266,7 +272,8 @@ impl Course<'_> {
         let rules = Rules::default();
         self.look_again_at_layouts(&rules)?;
         self.rounds.steps = every_step;
-        self.confirm(&rules)
+        self.confirm(&rules)?;
+        Ok(left_out)
     }
 
     fn screen(&mut self) -> anyhow::Result<()> {
@@ -381,9 +388,7 @@ impl Course<'_> {
 
     /// Whether another block would pass the budget.
     fn is_over(&self) -> bool {
-        let each = self.rounds.measuring_s / f64::from(self.rounds.blocks.max(1));
-        let shorter = self.rounds.block_s().min(each);
-        self.begin.elapsed().as_secs_f64() + shorter > self.options.budget.as_secs_f64()
+        self.begin.elapsed().as_secs_f64() + self.rounds.block_s() > self.options.budget.as_secs_f64()
     }
 }
 

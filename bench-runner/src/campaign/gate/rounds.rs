@@ -29,7 +29,8 @@ pub(super) struct Rounds<'a> {
     pub(super) position: u32,
     pub(super) random: fastrand::Rng,
     pub(super) blocks: u32,
-    pub(super) measuring_s: f64,
+    /// Of each load: seconds that its trials in all blocks took, and how many blocks.
+    took: BTreeMap<String, (f64, u32)>,
 }
 
 /// The trials of a block, by cell: base's two and head's two.
@@ -38,7 +39,7 @@ pub(super) type Quartets = BTreeMap<String, ([Trial; 2], [Trial; 2])>;
 impl<'a> Rounds<'a> {
     pub(super) fn new(labs: &'a [Lab], steps: Vec<Step>, seed: u64) -> Self {
         let random = fastrand::Rng::with_seed(seed);
-        Self { labs, steps, position: 0, random, blocks: 0, measuring_s: 0.0 }
+        Self { labs, steps, position: 0, random, blocks: 0, took: BTreeMap::new() }
     }
 
     /// The series that the loads are judged by, in the order of the loads.
@@ -70,15 +71,18 @@ impl<'a> Rounds<'a> {
     pub(super) fn block_s(&self) -> f64 {
         // Starting a server, loading keys and connecting.
         const AROUND_S: f64 = 0.2;
-        let of = |step: &Step| {
-            AROUND_S + phases(step).map(|phase| phase.warmup_s + phase.min_seconds + 0.1).sum::<f64>()
+        let planned = |step: &Step| {
+            4.0 * (AROUND_S + phases(step).map(|phase| phase.warmup_s + phase.min_seconds + 0.1).sum::<f64>())
         };
-        4.0 * self.steps.iter().map(of).sum::<f64>()
+        let measured = |step: &Step| {
+            let (seconds, blocks) = self.took.get(&phases(step).next()?.cell.key)?;
+            Some(seconds / f64::from(*blocks))
+        };
+        self.steps.iter().map(|step| measured(step).unwrap_or_else(|| planned(step))).sum()
     }
 
     /// Measures one block; none when it was stopped.
     pub(super) fn block(&mut self, contest: Contest) -> Option<Quartets> {
-        let begin = Instant::now();
         let (seed, turn) = (self.random.u64(..1 << 53), self.blocks as usize);
         let order = match contest.head_first {
             false => [contest.base, contest.head, contest.head, contest.base],
@@ -87,6 +91,7 @@ impl<'a> Rounds<'a> {
         let mut quartets = Quartets::new();
         for number in 0..self.steps.len() {
             // Load by load: a machine changes its speed within seconds, and what is compared follows at once.
+            let begin = Instant::now();
             let step = self.step((number + turn) % self.steps.len(), seed);
             let mut trials: Vec<BTreeMap<String, Trial>> = Vec::with_capacity(4);
             for lab in order {
@@ -103,9 +108,13 @@ impl<'a> Rounds<'a> {
             quartets.extend(
                 base.into_iter().filter_map(|(key, base)| Some((key.clone(), (base, head.remove(&key)?)))),
             );
+            if let Some(phase) = phases(&step).next() {
+                let (seconds, blocks) = self.took.entry(phase.cell.key.clone()).or_default();
+                *seconds += begin.elapsed().as_secs_f64();
+                *blocks += 1;
+            }
         }
         self.blocks += 1;
-        self.measuring_s += begin.elapsed().as_secs_f64();
         Some(quartets)
     }
 
