@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction};
 
 /// Version of the shape that the last of [`MIGRATIONS`] leaves, kept in `PRAGMA user_version`.
-pub const USER_VERSION: i32 = 5;
+pub const USER_VERSION: i32 = 6;
 
 /// Each takes an empty database (the first) or one of the version before to the next. A migration that a
 /// release has run is never changed; a new shape is a new file.
@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/v3.sql"),
     include_str!("migrations/v4.sql"),
     include_str!("migrations/v5.sql"),
+    include_str!("migrations/v6.sql"),
 ];
 
 const _: () = assert!(MIGRATIONS.len() as i32 == USER_VERSION);
@@ -52,17 +53,9 @@ const TABLES: &[(&str, Guard)] = &[
     ("distribution", OF_CELL),
     ("window", OF_TRIAL),
     ("os_stat", OF_TRIAL),
-    ("counter", OF_TRIAL),
     ("summary", OF_CELL),
     ("ratio", Guard::Of("(SELECT campaign_id FROM cell WHERE cell_id = new.numerator_cell_id)")),
     ("component", OF_CAMPAIGN),
-    // A judgement comes after the campaigns it is of, and an attachment may.
-    ("attachment", Guard::Shared),
-    ("comparison", Guard::Shared),
-    ("verdict", Guard::Shared),
-    ("calibration", Guard::Shared),
-    ("changepoint", Guard::Shared),
-    ("bless", Guard::Shared),
     ("unfinished_campaign", Guard::Free),
 ];
 
@@ -163,14 +156,15 @@ mod tests {
         known.sort_unstable();
         assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), known);
         assert!(found.iter().all(|(_, strict)| *strict), "{found:?}");
-        connection.execute_batch("DROP TRIGGER value_is_sealed; DROP TABLE bless").unwrap();
+        connection.execute_batch("DROP TRIGGER value_is_sealed; DROP TABLE component").unwrap();
         assert_eq!(
             missing(&connection).unwrap(),
             [
                 "trigger value_is_sealed",
-                "table bless",
-                "trigger bless_is_not_updated",
-                "trigger bless_is_not_deleted"
+                "table component",
+                "trigger component_is_not_updated",
+                "trigger component_is_not_deleted",
+                "trigger component_is_sealed"
             ]
         );
     }
