@@ -7,6 +7,7 @@
 //! credited for children that have ended.
 
 use super::cgroup::{Cgroups, read_u64};
+use super::own_cgroup::is_ours;
 use crate::load::client::{Address, Client, info_field};
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,19 +56,21 @@ pub enum Source {
 }
 
 impl Source {
-    /// The cgroup of `pid`, provided that it holds nothing but `pid` and its descendants.
+    /// The cgroup of `pid`, provided that this runner made it, or that it holds nothing but `pid` and its descendants.
+    ///
+    /// In one of ours everything counts: a helper that has left the process tree works for the target all the same.
     #[must_use]
     pub fn own_cgroup(pid: u32) -> Option<Self> {
         let cgroups = Cgroups::new();
         let throttling = cgroups.folder(pid, "cpu").map(|folder| folder.path);
         if let Some(folder) = cgroups.folder(pid, "cpuacct").filter(|folder| !folder.unified) {
             let readable = folder.path.join("cpuacct.usage").is_file();
-            return (readable && holds_only(&folder.path, pid))
+            return (readable && is_its_own(&folder.path, pid))
                 .then_some(Self::Cpuacct(folder.path, throttling));
         }
         let folder = cgroups.folder(pid, "cpu").filter(|folder| folder.unified)?;
         let readable = folder.path.join("cpu.stat").is_file();
-        (readable && holds_only(&folder.path, pid)).then_some(Self::CpuStat(folder.path))
+        (readable && is_its_own(&folder.path, pid)).then_some(Self::CpuStat(folder.path))
     }
 
     /// The best source there is for `pid`.
@@ -138,6 +141,10 @@ fn key_values(path: &Path) -> BTreeMap<String, u64> {
             Some((name.to_owned(), value.trim().parse().ok()?))
         })
         .collect()
+}
+
+fn is_its_own(folder: &Path, pid: u32) -> bool {
+    is_ours(folder) || holds_only(folder, pid)
 }
 
 fn holds_only(folder: &Path, pid: u32) -> bool {

@@ -121,6 +121,29 @@ fn time_burned_in_threads_and_children_is_read_within_two_percent() {
     target.stop();
 }
 
+/// As daemons do: its parent is process 1 then, and no walk through the tree finds it.
+#[test]
+fn a_helper_that_leaves_the_process_tree_is_counted_and_ended() {
+    let script = "setsid -f sh -c 'while :; do :; done'; exec sleep 60";
+    let mut target = NativeProcess::spawn(&Launch::new("/bin/sh", &["-c", script])).unwrap();
+    if !target.has_cgroup() {
+        println!("no cgroup may be made here: such a helper cannot be found");
+        target.stop();
+        return;
+    }
+    let source = Source::of(target.pid());
+    let (Source::Cpuacct(folder, _) | Source::CpuStat(folder)) = source.clone() else { panic!("{source:?}") };
+    let end = Instant::now() + Duration::from_secs(20);
+    while source.read().unwrap().total_ns < 100_000_000 {
+        assert!(Instant::now() < end, "the helper's CPU time is not counted: {:?}", source.read());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(Source::Processes(target.pid()).read().unwrap().total_ns < 50_000_000, "it is no descendant");
+    target.stop();
+    drop(target);
+    assert!(!folder.exists(), "the helper runs on in {}", folder.display());
+}
+
 #[test]
 fn a_cgroup_that_others_share_is_not_taken_for_the_targets_own() {
     let mut other = Command::new("sleep").arg("5").spawn().unwrap();

@@ -127,6 +127,19 @@ impl OwnCgroup {
         Ok(())
     }
 
+    /// Ends what the target has left behind: a helper that made itself independent of it.
+    fn end_members(&self) {
+        let texts =
+            self.folders.iter().filter_map(|folder| fs::read_to_string(folder.join("cgroup.procs")).ok());
+        for pid in texts
+            .flat_map(|text| text.lines().filter_map(|line| line.trim().parse().ok()).collect::<Vec<_>>())
+        {
+            if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+
     /// Its folders.
     #[must_use]
     pub fn folders(&self) -> &[PathBuf] {
@@ -136,6 +149,7 @@ impl OwnCgroup {
 
 impl Drop for OwnCgroup {
     fn drop(&mut self) {
+        self.end_members();
         for folder in &self.folders {
             // A process that has just ended may still count for a moment.
             for _ in 0..50 {
@@ -148,6 +162,12 @@ impl Drop for OwnCgroup {
             }
         }
     }
+}
+
+/// Whether this runner made the cgroup: what is in it was started by the target, or by what the target started.
+pub(super) fn is_ours(folder: &Path) -> bool {
+    let ours = format!("{PREFIX}{}-", std::process::id());
+    folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&ours))
 }
 
 /// The runner's own cgroup for a controller: ours are made below it, so that limits above it still hold.
