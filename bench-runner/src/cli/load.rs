@@ -14,6 +14,7 @@ use crate::load::values::Values;
 use crate::plan::Operation;
 use crate::target::{Documents, write_documents};
 use anyhow::Context;
+use clap::value_parser;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -22,9 +23,12 @@ use std::time::{Duration, Instant};
 /// One stretch of load against a running server
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The server; keys that begin with `key:` are overwritten
+    /// The server, on this machine unless --allow-remote; keys that begin with `key:` are overwritten
     #[arg(long, value_name = "HOST:PORT", required_unless_present_any = ["unix", "write_documents"], conflicts_with = "unix")]
     server: Option<SocketAddr>,
+    /// The server on another machine is mine, or its owner has agreed to a load test
+    #[arg(long, requires = "server")]
+    allow_remote: bool,
     /// The server's Unix socket
     #[arg(long, value_name = "PATH")]
     unix: Option<PathBuf>,
@@ -47,19 +51,19 @@ pub(super) struct Args {
     #[arg(long, value_enum)]
     operation: OperationFlag,
     /// Connections
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = value_parser!(u32).range(1..=CLIENTS_MAX))]
     clients: u32,
     /// Generator threads
-    #[arg(long, default_value_t = 1)]
-    threads: usize,
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..))]
+    threads: u16,
     /// CPUs the threads are pinned to, in turn: `1,2`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     cpus: Vec<usize>,
     /// Requests in flight per connection, in a closed loop
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     pipeline: u32,
     /// Key space
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
     keys: u64,
     /// How keys are drawn: uniform, zipf, zipf:THETA, latest, sequential, hot
     #[arg(long, value_name = "LAW", default_value = "uniform", value_parser = draw)]
@@ -71,16 +75,16 @@ pub(super) struct Args {
     #[arg(long)]
     shape_only: bool,
     /// Requests in all
-    #[arg(long, default_value_t = 3_000_000)]
+    #[arg(long, default_value_t = 3_000_000, value_parser = value_parser!(u64).range(1..))]
     requests: u64,
     /// Run for this long instead of counting requests
-    #[arg(long, value_name = "SECONDS", conflicts_with = "requests")]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "requests", value_parser = above_zero, allow_hyphen_values = true)]
     seconds: Option<f64>,
     /// Requests per second: the most a closed loop sends, or what an open loop offers
-    #[arg(long, value_name = "PER_SECOND", alias = "per-second")]
+    #[arg(long, value_name = "PER_SECOND", alias = "per-second", value_parser = above_zero, allow_hyphen_values = true)]
     rate: Option<f64>,
     /// Closed loop: be a client that spends at least so much CPU time on a request
-    #[arg(long, value_name = "NS", conflicts_with = "rate")]
+    #[arg(long, value_name = "NS", conflicts_with = "rate", value_parser = above_zero, allow_hyphen_values = true)]
     client_cpu_ns: Option<f64>,
     /// Open loop: requests start when they are due; latency is from the intended start
     #[arg(long, requires = "rate")]
@@ -89,7 +93,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value = "poisson")]
     arrival: ArrivalFlag,
     /// Open loop: most requests under way or waiting; more are skipped and counted
-    #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = value_parser!(u64).range(1..))]
     in_flight_bound: u64,
     /// Seed of keys and arrivals; absent: another one every time
     #[arg(long)]
@@ -101,7 +105,7 @@ pub(super) struct Args {
     #[arg(long)]
     preload: bool,
     /// Give up after this many seconds
-    #[arg(long, default_value_t = 300.0)]
+    #[arg(long, default_value_t = 300.0, value_parser = above_zero, allow_hyphen_values = true)]
     timeout_s: f64,
 }
 
@@ -124,6 +128,16 @@ enum ProtocolFlag {
 enum ArrivalFlag {
     Fixed,
     Poisson,
+}
+
+/// Connections of one call: more would need more than one address of the loopback device.
+const CLIENTS_MAX: i64 = 60_000;
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
+    }
 }
 
 /// The exponent where none is said: what YCSB uses.
@@ -173,7 +187,7 @@ impl Args {
         let host = self.server.map_or_else(|| "localhost".to_owned(), |socket| socket.to_string());
         Workload {
             mix: vec![(operation, 1)],
-            keys: self.keys.max(1),
+            keys: self.keys,
             // A key can be deleted once.
             draw: if operation == Operation::Del { Draw::Once } else { self.draw },
             length: Length::Fixed(self.value_bytes),
@@ -206,7 +220,7 @@ impl Args {
             Some(per_second) => Pace::Held(Held::PerSecond(per_second)),
         };
         Stretch {
-            min_ns: self.seconds.map_or(u64::MAX, |seconds| (seconds.max(0.0) * 1e9) as u64),
+            min_ns: self.seconds.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64),
             min_operations: if self.seconds.is_some() { 0 } else { u64::MAX },
             limit: self.seconds.is_none().then_some(self.requests),
             pace,
@@ -232,12 +246,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         return Ok(EXIT_FINE);
     }
     let Some(address) = args.address() else { return refuse("--server or --unix says where the server is") };
-    if [args.rate, args.client_cpu_ns]
-        .into_iter()
-        .flatten()
-        .any(|number| !(number.is_finite() && number > 0.0))
-    {
-        return refuse("--rate and --client-cpu-ns must be numbers above 0");
+    if let Some(server) = args.server.filter(|server| !server.ip().is_loopback() && !args.allow_remote) {
+        return refuse(&format!(
+            "{server} is not on this machine. A load test of a server that is not yours is an attack; if it is yours, \
+             say so with --allow-remote"
+        ));
     }
     let workload = args.workload();
     let resp = matches!(workload.protocol, Protocol::Resp2 | Protocol::Resp3);
@@ -250,7 +263,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let connections = Connections {
         clients: args.clients,
-        threads: args.threads,
+        threads: args.threads.into(),
         cpus: &args.cpus,
         protocol: &workload.protocol,
     };

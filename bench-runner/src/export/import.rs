@@ -107,6 +107,12 @@ fn component(new: &Path) -> anyhow::Result<Component> {
         new.display(),
         interval.confidence_level * 100.0
     );
+    let (low, point, high) = (interval.lower_bound, estimate.point_estimate, interval.upper_bound);
+    ensure!(
+        low > 0.0 && low <= point && point <= high && high.is_finite(),
+        "{}: its {name} is {point} ns in an interval from {low} to {high} ns; expected 0 < low ≤ {name} ≤ high. Measure it again",
+        new.display(),
+    );
     let rest = benchmark.full_id.strip_prefix(&benchmark.group_id).unwrap_or(&benchmark.full_id);
     let in_bytes = |throughput: &serde_json::Value| {
         throughput.get("Bytes").or_else(|| throughput.get("BytesDecimal")).and_then(serde_json::Value::as_u64)
@@ -115,9 +121,9 @@ fn component(new: &Path) -> anyhow::Result<Component> {
         name: rest.trim_start_matches('/').to_owned(),
         group: benchmark.group_id,
         key: benchmark.full_id,
-        ns_per_op: estimate.point_estimate,
-        ns_per_op_low: interval.lower_bound,
-        ns_per_op_high: interval.upper_bound,
+        ns_per_op: point,
+        ns_per_op_low: low,
+        ns_per_op_high: high,
         estimate: name.to_owned(),
         bytes_per_op: benchmark.throughput.as_ref().and_then(in_bytes),
         samples: samples.map(|samples| u32::try_from(samples.iters.len()).unwrap_or(u32::MAX)),
@@ -215,6 +221,32 @@ mod tests {
         );
         std::fs::write(root.path().join("theirs/new/component.json"), "{\"allocation\": 1}").unwrap();
         assert!(format!("{:#}", criterion(root.path()).unwrap_err()).contains("component.json"));
+    }
+
+    #[test]
+    fn an_estimate_that_no_benchmark_can_have_is_refused() {
+        for (low, point, high, is_fine) in [
+            (0.5, 1.0, 2.0, true),
+            (1.0, 1.0, 1.0, true),
+            (0.0, 0.0, 0.0, false),
+            (-4.0, -3.0, -2.0, false),
+            (2.0, 1.5, 1.0, false),
+            (2.0, 1.0, 3.0, false),
+            (1.0, 4.0, 3.0, false),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            put(root.path(), "a", &json!({ "group_id": "a", "full_id": "a", "throughput": null }), None, 1.0);
+            let interval = json!({ "confidence_level": 0.95, "lower_bound": low, "upper_bound": high });
+            let mean =
+                json!({ "confidence_interval": interval, "point_estimate": point, "standard_error": 0.1 });
+            let text = json!({ "mean": mean, "median": mean, "slope": null }).to_string();
+            std::fs::write(root.path().join("a/new/estimates.json"), text).unwrap();
+            let found = criterion(root.path());
+            assert_eq!(found.is_ok(), is_fine, "{low} {point} {high}");
+            if let Err(error) = found {
+                assert!(error.to_string().contains("Measure it again"), "{error}");
+            }
+        }
     }
 
     #[test]
