@@ -7,9 +7,9 @@ use crate::campaign::catalogue;
 use crate::environment::engine_tree;
 use crate::export::{listed_runs, read_indexed_run};
 use crate::model::{Claim, ClaimVerdict, Claims, Profile, Run, ScenarioRecord, version_key};
-use crate::release::{self, Lack, Stored};
+use crate::release::{self, Lack, Owed, Stored};
 use crate::scenario::{Group, Scenario, profile_name};
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// The version
     #[arg(long = "version", value_name = "VERSION")]
     version: String,
-    /// Only this machine [default: the one that lacks least]
+    /// Only this machine [default: of each profile the one that lacks least]
     #[arg(long, value_name = "KEY")]
     machine: Option<String>,
     /// Folder of the records [default: <root>/results]
@@ -44,9 +44,10 @@ struct OnMachine {
     runs: Vec<(Run, Vec<ScenarioRecord>)>,
 }
 
-/// What one machine lacks.
+/// What a version lacks.
 struct Found {
-    machine: String,
+    /// Of each profile that is owed, the machine that lacks least, and how many cells are owed.
+    machines: Vec<(Profile, String, usize)>,
     engine_trees: BTreeSet<String>,
     cells: Vec<Lack>,
     claims: Vec<String>,
@@ -74,28 +75,42 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let targets = catalogue::targets(&global.root, &scenarios)?;
     let elsewhere = |key: &str| targets.get(key).is_some_and(|target| target.image.is_some());
     let claims = unsettled(&results, version, &scenarios, &groups)?;
-    let mut all = Vec::new();
-    for machine in machines(&results, version, args.machine.as_deref())? {
-        let stored: Vec<Stored> = machine
-            .runs
-            .iter()
-            .flat_map(|(run, records)| records.iter().map(|record| Stored { profile: run.profile, record }))
-            .collect();
-        all.push(Found {
-            engine_trees: trees(&global.root, &machine),
-            cells: release::lacking(owed.values(), &stored, &elsewhere),
-            claims: claims.clone(),
-            machine: machine.key,
-        });
-    }
-    let Some(best) = all.into_iter().min_by_key(Found::faults) else {
-        bail!("no published run of version {version}: add one with 'bench-runner publish'");
+    let machines = machines(&results, version, args.machine.as_deref())?;
+    ensure!(
+        !machines.is_empty(),
+        "no published run of version {version}: add one with 'bench-runner publish'"
+    );
+    let mut found = Found {
+        machines: Vec::new(),
+        engine_trees: machines.iter().flat_map(|machine| trees(&global.root, machine)).collect(),
+        cells: Vec::new(),
+        claims,
     };
+    for profile in [Profile::Quick, Profile::Release] {
+        let of_profile: Vec<&Owed> = owed.values().filter(|one| one.profile == profile).collect();
+        if of_profile.is_empty() {
+            continue;
+        }
+        let lacks = machines.iter().map(|machine| {
+            let stored: Vec<Stored> = machine
+                .runs
+                .iter()
+                .flat_map(|(run, records)| {
+                    records.iter().map(|record| Stored { profile: run.profile, record })
+                })
+                .collect();
+            (&machine.key, release::lacking(of_profile.iter().copied(), &stored, &elsewhere))
+        });
+        if let Some((key, mut lacks)) = lacks.min_by_key(|(_, lacks)| lacks.len()) {
+            found.machines.push((profile, key.clone(), of_profile.len()));
+            found.cells.append(&mut lacks);
+        }
+    }
     put(&match global.format {
-        Format::Json => format!("{:#}\n", as_json(version, &groups, &best)),
-        _ => as_text(version, &groups, owed.len(), &best),
+        Format::Json => format!("{:#}\n", as_json(version, &groups, &found)),
+        _ => as_text(version, &groups, &found),
     })?;
-    Ok(if best.faults() == 0 { EXIT_FINE } else { EXIT_TOOL_ERROR })
+    Ok(if found.faults() == 0 { EXIT_FINE } else { EXIT_TOOL_ERROR })
 }
 
 fn versions(results: &Path) -> anyhow::Result<release::Versions> {
@@ -186,7 +201,13 @@ fn unsettled(
 fn as_json(version: &str, groups: &[Group], found: &Found) -> serde_json::Value {
     json!({
         "version": version,
-        "machine": found.machine,
+        "machines": found.machines.iter()
+            .map(|(profile, machine, owed)| json!({
+                "profile": profile_name(*profile),
+                "machine": machine,
+                "cells_owed": owed,
+            }))
+            .collect::<Vec<_>>(),
         "release_groups": groups,
         "engine_trees": found.engine_trees,
         "complete": found.faults() == 0,
@@ -200,7 +221,7 @@ fn as_json(version: &str, groups: &[Group], found: &Found) -> serde_json::Value 
     })
 }
 
-fn as_text(version: &str, groups: &[Group], owed: usize, found: &Found) -> String {
+fn as_text(version: &str, groups: &[Group], found: &Found) -> String {
     let mut text = String::new();
     for lack in &found.cells {
         let owed = &lack.owed;
@@ -220,10 +241,14 @@ fn as_text(version: &str, groups: &[Group], owed: usize, found: &Found) -> Strin
         0 => "complete".to_owned(),
         faults => format!("not complete: {faults} missing"),
     };
+    let on = |(profile, machine, owed): &(Profile, String, usize)| {
+        format!("{owed} cells of {} on {machine}", profile_name(*profile))
+    };
+    let owed: Vec<String> = found.machines.iter().map(on).collect();
     let _ = writeln!(
         text,
-        "{version} on {}: {state}; {owed} cells owed, groups at release: {at_release}",
-        found.machine
+        "{version}: {state}; owed are {}; groups at release: {at_release}",
+        owed.join(" and ")
     );
     if let [tree] = found.engine_trees.iter().collect::<Vec<_>>()[..] {
         let _ = writeln!(text, "engine sources: {tree}");
