@@ -145,6 +145,8 @@ fn bulk_header(input: &[u8], length: usize) -> Option<usize> {
     let mut number = 0usize;
     for (place, byte) in rest.iter().enumerate().take(12) {
         match byte {
+            // No length is padded with zeros.
+            b'0'..=b'9' if place > 0 && number == 0 => return None,
             b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
             b'\r' if place > 0 && number == length && rest.get(place + 1) == Some(&b'\n') => {
                 return Some(place + 3);
@@ -240,6 +242,9 @@ mod tests {
         assert_eq!(judge(b"$-1\r\n", &asked(Operation::Get), &values, false), Answer::Missed(5));
         // RESP3 has a null of its own.
         assert_eq!(judge(b"_\r\n", &asked(Operation::Get), &values, false), Answer::Missed(3));
+        let padded = [b"$064\r\n".as_slice(), &get_reply(3, 64, &values)[5..]].concat();
+        let answer = judge(&padded, &asked(Operation::Get), &values, false);
+        assert!(matches!(answer, Answer::Wrong(..) | Answer::Broken(_)), "{answer:?}");
         let oom = judge(b"-OOM full\r\n", &asked(Operation::Set), &values, false);
         assert_eq!(oom, Answer::Refused(11, "OOM full".to_owned()));
         assert!(matches!(

@@ -109,15 +109,22 @@ fn body_length(code: u16, headers: &[httparse::Header<'_>]) -> Result<usize, &'s
     if (100..200).contains(&code) || code == 204 || code == 304 {
         return Ok(0);
     }
-    let mut length = None;
+    let mut length: Option<usize> = None;
     for header in headers {
         if header.name.eq_ignore_ascii_case("transfer-encoding") {
             return Err("and a body in pieces (Transfer-Encoding), which is not read here: \
                         have the server send Content-Length");
         }
         if header.name.eq_ignore_ascii_case("content-length") {
-            let text = std::str::from_utf8(header.value).map_err(|_| "and a length that is no number")?;
-            length = Some(text.trim().parse().map_err(|_| "and a length that is no number")?);
+            // Digits alone (RFC 9112, 6.3): a sign would pass as a number.
+            let text = header.value.trim_ascii();
+            let number =
+                std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+            let number: usize =
+                number.and_then(|text| text.parse().ok()).ok_or("and a length that is no number")?;
+            if length.replace(number).is_some_and(|before| before != number) {
+                return Err("and two lengths of its body that differ");
+            }
         }
     }
     length.ok_or("without saying how long its body is (Content-Length)")
@@ -202,6 +209,10 @@ mod tests {
             ),
             (answer("503 Busy", "", b"?"), "status 503 without saying"),
             (answer("200 OK", "Content-Length: many\r\n", b""), "no number"),
+            (answer("200 OK", "Content-Length: +3\r\n", b"abc"), "no number"),
+            (answer("200 OK", "Content-Length: 3, 3\r\n", b"abc"), "no number"),
+            (answer("200 OK", "Content-Length: \r\n", b""), "no number"),
+            (answer("200 OK", "Content-Length: 3\r\nContent-Length: 12\r\n", b"abc"), "two lengths"),
             (b"+OK\r\n".to_vec(), "no HTTP"),
         ] {
             let Answer::Broken(text) = judge(&bytes, &asked(Operation::Get), &values, false) else {
