@@ -5,10 +5,13 @@ use std::process::Command;
 
 /// Exit code, and what was said.
 fn load(arguments: &[&str]) -> (Option<i32>, String) {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_bench-runner")).arg("load").args(arguments).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_bench-runner"))
+        .arg("load")
+        .args(arguments)
+        .output()
+        .expect("it runs");
     assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    (output.status.code(), String::from_utf8(output.stderr).expect("text"))
 }
 
 #[test]
