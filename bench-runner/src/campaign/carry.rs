@@ -196,10 +196,9 @@ fn once(
     (!stop.load(Ordering::Relaxed)).then_some(outcome)
 }
 
-/// The most that others used during any cell of the step, in cores.
+/// The most that others, the hypervisor among them, used during any cell of the step, in cores.
 fn foreign(outcome: &StepOutcome) -> f64 {
-    let cores = outcome.trials.iter().filter_map(|(_, trial)| trial.os).map(|os| os.foreign_cpu_cores);
-    cores.fold(0.0, f64::max)
+    outcome.trials.iter().filter_map(|(_, trial)| trial.others_cores()).fold(0.0, f64::max)
 }
 
 /// Estimated against real time.

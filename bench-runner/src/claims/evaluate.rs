@@ -351,11 +351,21 @@ impl Sides<'_> {
         let all = std::iter::once(&self.upper)
             .chain(self.below.iter().flatten())
             .chain(self.minus.iter().flat_map(|(above, under)| above.iter().chain(under.iter().flatten())));
-        let broken = all.copied().find(|cell| cell.status != Status::Ok);
+        let mut all = all.copied();
+        let unfit = |cell: &Cell| {
+            let disturbed = || {
+                let cores = cell.disturbed_cores()?;
+                Some(format!("others used {cores:.2} CPUs in most of its trials"))
+            };
+            match cell.status {
+                Status::Ok => disturbed(),
+                _ => Some(cell.reason.clone().unwrap_or_else(|| "no reason recorded".to_owned())),
+            }
+        };
+        let broken = all.find_map(|cell| Some((cell, unfit(cell)?)));
         let lower = self.below.as_ref().and_then(|cells| better(definition, cells, &under));
         let (verdict, reason, figure) = match broken {
-            Some(cell) => {
-                let reason = cell.reason.as_deref().unwrap_or("no reason recorded");
+            Some((cell, reason)) => {
                 (ClaimVerdict::NotMeasured, format!("{} has no figure: {reason}", cell.key), None)
             }
             None => {

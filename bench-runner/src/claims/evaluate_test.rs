@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::export::testing;
-use crate::model::{Claim, ClaimVerdict, Run, ScenarioRecord, Status};
+use crate::model::{Claim, ClaimVerdict, OsStat, Run, ScenarioRecord, Status};
 
 /// A claim on the made-up run, as if it had had nine trials.
 fn record(scenario: &str) -> (Run, ScenarioRecord) {
@@ -110,6 +110,15 @@ fn a_claim_over_many_cells_fails_by_one_and_is_open_by_one() {
     let open = evaluated(&definition(&wide), &run, &record);
     assert_eq!(open.verdict, ClaimVerdict::NotMeasured);
     assert!(open.reason.contains("answered wrongly"), "{}", open.reason);
+    // … one that was measured beside something else too …
+    let cell = record.cells.iter_mut().find(|cell| cell.key == key).unwrap();
+    (cell.status, cell.reason) = (Status::Ok, None);
+    for trial in &mut cell.trials {
+        trial.os = Some(OsStat { foreign_cpu_cores: 1.8, ..trial.os.unwrap_or_default() });
+    }
+    let open = evaluated(&definition(&wide), &run, &record);
+    assert_eq!(open.verdict, ClaimVerdict::NotMeasured);
+    assert!(open.reason.contains("others used 1.80 CPUs"), "{}", open.reason);
     // … and one that misses the bound fails it, open cells or not.
     let key = claim.machines[0].evidence[0].numerator.clone();
     let cell = record.cells.iter_mut().find(|cell| cell.key == key).unwrap();

@@ -6,8 +6,8 @@ use crate::environment::{Registry, engine_tree};
 use crate::export::{
     COMMITTED_LIMIT_BYTES, Found, find_run, listed_runs, parts, read_indexed_run, write_run,
 };
-use crate::model::{Profile, Run, RunState};
-use anyhow::ensure;
+use crate::model::{Cell, DISTURBED_CORES, Profile, Run, RunState};
+use anyhow::{bail, ensure};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -73,6 +73,9 @@ fn admit(found: &Found, version: &str) -> anyhow::Result<()> {
         run.id,
         run.source.commit
     );
+    if let Some(said) = disturbed(found.scenarios.iter().flat_map(|record| &record.cells)) {
+        bail!("run {}: {said}: end what else runs, and measure again", run.id);
+    }
     ensure!(
         run.source.version == version,
         "run {} measured version {}, not {version}; publish it as --version {}",
@@ -81,6 +84,26 @@ fn admit(found: &Found, version: &str) -> anyhow::Result<()> {
         run.source.version
     );
     Ok(())
+}
+
+/// What is wrong with cells that were measured beside something else, in one sentence; none where none was.
+pub(super) fn disturbed<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
+    let (mut all, mut count, mut worst) = (0_usize, 0_usize, ("", 0.0));
+    for cell in cells {
+        all += 1;
+        let Some(cores) = cell.disturbed_cores() else { continue };
+        count += 1;
+        if cores > worst.1 {
+            worst = (cell.key.as_str(), cores);
+        }
+    }
+    let (key, cores) = worst;
+    (count > 0).then(|| {
+        format!(
+            "{count} of {all} cells were measured while others used more than {DISTURBED_CORES} CPUs in most of their \
+             trials (the worst, {key}: {cores:.2})"
+        )
+    })
 }
 
 /// All runs of a version measure the same engine: git's hash of `engine/` has to agree.
@@ -191,5 +214,13 @@ mod tests {
         refused(|one| one.scenarios.clear(), "no scenario");
         refused(|one| one.run.source.dirty = true, "uncommitted changes");
         refused(|one| one.run.source.version = "0.2.0".into(), "measured version 0.2.0, not 0.0.1");
+        let busy = |one: &mut Found| {
+            for trial in one.scenarios[0].cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+                if let Some(os) = &mut trial.os {
+                    os.foreign_cpu_cores = 1.8;
+                }
+            }
+        };
+        refused(busy, "cells were measured while others used more than 0.25 CPUs");
     }
 }

@@ -318,6 +318,9 @@ fn close(folder: &Path, journal: Journal, way: &Way, global: &Global) -> anyhow:
     if global.format != Format::Human && !global.quiet {
         eprint!("{written}");
     }
+    if let Some(said) = super::publish::disturbed(scenarios.iter().flat_map(|record| &record.cells)) {
+        eprintln!("bench-runner: {said}: `publish` refuses this run, and `claims` judges none of them");
+    }
     let broken = finish::broken(&scenarios);
     for line in &broken {
         eprintln!("bench-runner: {line}");
