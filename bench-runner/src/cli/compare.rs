@@ -4,17 +4,13 @@ use super::{EXIT_FINE, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Format, Global, stdou
 use crate::compare::{Controls, Left, Row, Stored, judge, other_machine, paired};
 use crate::export::{Found, Listed, find_run, listed_runs, read_indexed_run, read_run};
 use crate::model::Measurement;
-use crate::output::{escape, table};
+use crate::output::{document, escape, table};
 use crate::stats::{self, Span, Undecided, Word};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-
-/// Shape of the JSON document.
-const SCHEMA: &str = "plumbkv.compare";
-const SCHEMA_VERSION: u32 = 1;
 
 /// Compare two stored runs, or two versions
 #[derive(Debug, clap::Args)]
@@ -265,11 +261,14 @@ fn as_json(compared: &Compared<'_>) -> serde_json::Value {
     };
     let left = |left: &Left| json!({ "scenario": left.scenario, "cell": left.cell, "reason": left.reason });
     let Controls { judged, moved, called } = compared.controls;
-    json!({ "schema": SCHEMA, "schema_version": SCHEMA_VERSION, "first": compared.first, "second": compared.second,
+    document(
+        "compare",
+        json!({ "first": compared.first, "second": compared.second,
         "cells_compared": compared.cells, "rows": compared.rows.iter().map(row).collect::<Vec<_>>(),
         "controls": { "judged": judged, "moved": moved, "called": called,
             "are_unsteady": compared.controls.are_unsteady() },
-        "left_out": compared.left.iter().map(left).collect::<Vec<_>>() })
+        "left_out": compared.left.iter().map(left).collect::<Vec<_>>() }),
+    )
 }
 
 /// Why nothing is said, and of how many rows.

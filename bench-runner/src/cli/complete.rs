@@ -7,6 +7,7 @@ use crate::campaign::catalogue;
 use crate::environment::engine_tree;
 use crate::export::{listed_runs, read_indexed_run};
 use crate::model::{Claim, ClaimVerdict, Claims, Profile, Run, ScenarioRecord, version_key};
+use crate::output::document;
 use crate::release::{self, Lack, Owed, Stored};
 use crate::scenario::{Group, Scenario, profile_name};
 use anyhow::{Context as _, ensure};
@@ -199,26 +200,29 @@ fn unsettled(
 }
 
 fn as_json(version: &str, groups: &[Group], found: &Found) -> serde_json::Value {
-    json!({
-        "version": version,
-        "machines": found.machines.iter()
-            .map(|(profile, machine, owed)| json!({
-                "profile": profile_name(*profile),
-                "machine": machine,
-                "cells_owed": owed,
-            }))
-            .collect::<Vec<_>>(),
-        "release_groups": groups,
-        "engine_trees": found.engine_trees,
-        "complete": found.faults() == 0,
-        "cells": found.cells.iter().map(|lack| json!({
-            "scenario": lack.owed.scenario,
-            "cell": lack.owed.cell,
-            "profile": profile_name(lack.owed.profile),
-            "reason": lack.reason,
-        })).collect::<Vec<_>>(),
-        "claims": found.claims,
-    })
+    document(
+        "complete",
+        json!({
+            "version": version,
+            "machines": found.machines.iter()
+                .map(|(profile, machine, owed)| json!({
+                    "profile": profile_name(*profile),
+                    "machine": machine,
+                    "cells_owed": owed,
+                }))
+                .collect::<Vec<_>>(),
+            "release_groups": groups,
+            "engine_trees": found.engine_trees,
+            "complete": found.faults() == 0,
+            "cells": found.cells.iter().map(|lack| json!({
+                "scenario": lack.owed.scenario,
+                "cell": lack.owed.cell,
+                "profile": profile_name(lack.owed.profile),
+                "reason": lack.reason,
+            })).collect::<Vec<_>>(),
+            "claims": found.claims,
+        }),
+    )
 }
 
 fn as_text(version: &str, groups: &[Group], found: &Found) -> String {

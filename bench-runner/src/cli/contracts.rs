@@ -4,6 +4,7 @@ use super::reference;
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
 use crate::campaign::catalogue;
 use crate::export::contracts;
+use crate::output::document;
 use anyhow::Context as _;
 
 /// Write or check the generated files: JSON Schema, TypeScript types, reference pages
@@ -39,7 +40,10 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     match global.format {
         Format::Json => {
             let names: Vec<_> = stale.iter().map(|path| path.display().to_string()).collect();
-            println!("{}", serde_json::json!({ "stale": names, "written": !args.check }));
+            println!(
+                "{}",
+                document("contracts", serde_json::json!({ "stale": names, "written": !args.check }))
+            );
         }
         Format::Human | Format::Markdown if args.check => {
             for path in &stale {

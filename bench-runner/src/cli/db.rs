@@ -5,6 +5,7 @@ use crate::campaign::journal::unfinished;
 use crate::db::{self, Answer};
 use crate::export::prune::{Keep, prunable, prune};
 use crate::export::{listed_runs, write_run};
+use crate::output::document;
 use crate::output::table;
 use anyhow::{Context as _, ensure};
 use clap::Subcommand;
@@ -117,7 +118,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             let out = out.unwrap_or(database);
             let runs = rebuild(&results, &out)?;
             stdout::put(&if json {
-                format!("{}\n", json!({ "database": out, "runs": runs }))
+                format!("{}\n", document("db-rebuild", json!({ "database": out, "runs": runs })))
             } else {
                 format!("{}: {}\n", out.display(), runs_in_words(runs))
             })?;
@@ -127,7 +128,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             let (run, scenarios) = db::load(&database, &run, version.as_deref())?;
             let folder = write_run(&into, run, scenarios)?;
             stdout::put(&if json {
-                format!("{}\n", json!({ "folder": folder }))
+                format!("{}\n", document("db-export", json!({ "folder": folder })))
             } else {
                 format!("{}\n", folder.display())
             })?;
@@ -136,7 +137,10 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             let done = db::migrate(&database)?;
             let said = if done { "taken to" } else { "has" };
             stdout::put(&if json {
-                format!("{}\n", json!({ "user_version": db::USER_VERSION, "migrated": done }))
+                format!(
+                    "{}\n",
+                    document("db-migrate", json!({ "user_version": db::USER_VERSION, "migrated": done }))
+                )
             } else {
                 format!("{} {said} user_version {}\n", database.display(), db::USER_VERSION)
             })?;
@@ -159,7 +163,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             let said = if yes { "removed" } else { "would be removed; --yes removes them" };
             stdout::put(&if json {
                 let ids: Vec<&String> = runs.iter().map(|(id, _)| id).collect();
-                format!("{}\n", json!({ "runs": ids, "removed": yes }))
+                format!("{}\n", document("db-prune", json!({ "runs": ids, "removed": yes })))
             } else {
                 format!("{text}{total} {said}\n")
             })?;
@@ -210,10 +214,13 @@ fn check(
             open.iter().map(|(told, running)| json!({ "run": told, "running": running })).collect();
         stdout::put(&format!(
             "{:#}\n",
-            json!({
-                "sound": checked.is_sound(), "runs": checked.runs, "of_records": checked.of_records,
-                "of_database": checked.of_database, "repaired": repaired, "unfinished": open,
-            })
+            document(
+                "db-check",
+                json!({
+                    "sound": checked.is_sound(), "runs": checked.runs, "of_records": checked.of_records,
+                    "of_database": checked.of_database, "repaired": repaired, "unfinished": open,
+                })
+            )
         ))?;
     } else {
         let mut text = format!("{} with every digest right\n", runs_in_words(checked.runs));

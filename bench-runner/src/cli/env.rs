@@ -4,6 +4,7 @@ use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::catalogue;
 use crate::environment::{Reader, advice, source, system};
+use crate::output::document;
 use crate::output::table;
 use crate::target::{choose_cpus, cpus_usable};
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ pub(super) fn execute(_args: Args, global: &Global) -> anyhow::Result<u8> {
         "machine_key": key, "machine": machine, "environment": environment, "source": source(&global.root),
     });
     if global.format == Format::Json {
-        put(&format!("{all:#}\n"))?;
+        put(&format!("{:#}\n", document("env", all)))?;
         return Ok(EXIT_FINE);
     }
     let mut rows = Vec::new();

@@ -5,6 +5,7 @@ use crate::campaign::catalogue;
 use crate::environment::{Reader, source, system};
 use crate::export::{import, write_run};
 use crate::model::{Profile, RUN_SCHEMA, Run, RunState, SCHEMA_VERSION, Tool};
+use crate::output::document;
 use crate::{db, output::table};
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -53,7 +54,10 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     stdout::put(&match global.format {
         Format::Human => format!("{}\n", table::human(&head, &[1, 2, 3, 5], &rows)),
         Format::Markdown => format!("{}\n", table::markdown(&head, &[1, 2, 3, 5], &rows)),
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(&json!({ "components": components }))?),
+        Format::Json => format!(
+            "{}\n",
+            serde_json::to_string_pretty(&document("components", json!({ "components": components })))?
+        ),
     })?;
     if dry_run {
         return Ok(EXIT_FINE);

@@ -5,7 +5,7 @@ use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::begin::{Bench, Selection, Tools, choose, planned};
 use crate::campaign::catalogue;
-use crate::output::{progress::words, table};
+use crate::output::{document, progress::words, table};
 use crate::plan::mode_name;
 use crate::scenario::{PROFILES, Rules, profile_name};
 use serde_json::json;
@@ -38,17 +38,20 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         profiles.push((profile, Rules::of(profile), plan.cells(), plan.seconds()));
     }
     if global.format == Format::Json {
-        let all = json!({
-            "scenarios": scenarios.iter().map(|one| json!({
-                "key": one.key(), "title": one.definition().title, "kind": one.definition().kind.name(),
-                "stresses": one.definition().stresses, "revision": one.definition().revision,
-                "group": one.definition().group, "by_name": one.definition().by_name,
-            })).collect::<Vec<_>>(),
-            "targets": bench.records,
-            "profiles": profiles.iter().map(|(profile, rules, cells, seconds)| json!({
-                "key": profile_name(*profile), "rules": rules, "cells": cells, "estimated_s": seconds.round(),
-            })).collect::<Vec<_>>(),
-        });
+        let all = document(
+            "list",
+            json!({
+                "scenarios": scenarios.iter().map(|one| json!({
+                    "key": one.key(), "title": one.definition().title, "kind": one.definition().kind.name(),
+                    "stresses": one.definition().stresses, "revision": one.definition().revision,
+                    "group": one.definition().group, "by_name": one.definition().by_name,
+                })).collect::<Vec<_>>(),
+                "targets": bench.records,
+                "profiles": profiles.iter().map(|(profile, rules, cells, seconds)| json!({
+                    "key": profile_name(*profile), "rules": rules, "cells": cells, "estimated_s": seconds.round(),
+                })).collect::<Vec<_>>(),
+            }),
+        );
         put(&format!("{all:#}\n"))?;
         return Ok(EXIT_FINE);
     }

@@ -11,6 +11,7 @@ use crate::load::http;
 use crate::load::recorder::Times;
 use crate::load::request::{Draw, Length, Protocol, Workload};
 use crate::load::values::Values;
+use crate::output::document;
 use crate::plan::Operation;
 use crate::target::{Documents, write_documents};
 use anyhow::Context;
@@ -282,15 +283,18 @@ fn print(done: &Stretched, format: Format) -> anyhow::Result<u8> {
         done.recorder.times(operation).into_iter().for_each(|times| all.merge(times));
     }
     if format == Format::Json {
-        let mut figures = serde_json::json!({
-            "operations": counts.operations, "hits": counts.hits, "misses": counts.misses, "errors": counts.errors,
-            "elapsed_s": seconds, "ops_per_second": rate, "generator_busy": done.busy_max,
-            "generator_cpu_ns": done.cpu_ns,
-            "latency_ns_mean": all.mean_ns(), "latency_ns_p50": all.percentile_ns(50.0),
-            "latency_ns_p90": all.percentile_ns(90.0), "latency_ns_p99": all.percentile_ns(99.0),
-            "latency_ns_p999": all.percentile_ns(99.9), "latency_ns_max": all.max_ns(),
-            "timed_out": done.timed_out,
-        });
+        let mut figures = document(
+            "load",
+            serde_json::json!({
+                "operations": counts.operations, "hits": counts.hits, "misses": counts.misses, "errors": counts.errors,
+                "elapsed_s": seconds, "ops_per_second": rate, "generator_busy": done.busy_max,
+                "generator_cpu_ns": done.cpu_ns,
+                "latency_ns_mean": all.mean_ns(), "latency_ns_p50": all.percentile_ns(50.0),
+                "latency_ns_p90": all.percentile_ns(90.0), "latency_ns_p99": all.percentile_ns(99.0),
+                "latency_ns_p999": all.percentile_ns(99.9), "latency_ns_max": all.max_ns(),
+                "timed_out": done.timed_out,
+            }),
+        );
         if let Some(open) = &done.open {
             let late_ns_p99 = done.send_delays.as_ref().map_or(0, |delays| delays.percentile_ns(99.0));
             figures["send_delay_ns_p99"] = late_ns_p99.into();

@@ -4,6 +4,7 @@ use super::stdout::put;
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
 use crate::campaign::catalogue;
 use crate::environment::{Facts, Finding, Fitness, Reader, hypervisor_vendor, is_fit, judge, machine};
+use crate::output::document;
 use crate::output::table;
 use crate::target::cpus_usable;
 use clap::Subcommand;
@@ -42,7 +43,10 @@ fn list(global: &Global) -> anyhow::Result<u8> {
     let registry = catalogue::machines(&global.root)?;
     let (key, here) = registry.identify(machine(&Reader::machine(), hypervisor_vendor()));
     if global.format == Format::Json {
-        let all = json!({"here": {"key": key, "machine": here}, "machines": registry.machine});
+        let all = document(
+            "machines",
+            json!({"here": {"key": key, "machine": here}, "machines": registry.machine}),
+        );
         put(&format!("{all:#}\n"))?;
         return Ok(EXIT_FINE);
     }
@@ -77,7 +81,7 @@ fn check(global: &Global) -> anyhow::Result<u8> {
 /// What is printed: all that was looked at, then what to change, then the verdict.
 fn told(findings: &[Finding], fit: bool, format: Format) -> String {
     if format == Format::Json {
-        return format!("{:#}\n", json!({"fit": fit, "findings": findings}));
+        return format!("{:#}\n", document("machines-check", json!({"fit": fit, "findings": findings})));
     }
     let rows: Vec<Vec<String>> = findings
         .iter()

@@ -5,7 +5,7 @@ use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::begin::{choose, draw_seed, has_room, planned};
 use crate::campaign::catalogue;
-use crate::output::{progress::words, table};
+use crate::output::{document, progress::words, table};
 use crate::plan::{mode_name, placement_name, step_seconds};
 use crate::scenario::Scenario;
 use serde_json::json;
@@ -38,8 +38,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         put(&format!("Disk space for embedded engines: {}\n\n", room(disk_bytes)))?;
     }
     if global.format == Format::Json {
-        let all = json!({"seed": seed, "estimated_s": seconds, "cells": plan.cells(), "disk_bytes": disk_bytes,
-            "left_out": left_out, "steps": plan.steps});
+        let all = document(
+            "plan",
+            json!({"seed": seed, "estimated_s": seconds, "cells": plan.cells(), "disk_bytes": disk_bytes,
+            "left_out": left_out, "steps": plan.steps}),
+        );
         put(&format!("{all:#}\n"))?;
     } else {
         let rows: Vec<Vec<String>> = plan

@@ -3,6 +3,7 @@
 use super::stdout::put;
 use super::{EXIT_FINE, EXIT_USAGE, Format, Global};
 use crate::gate::{Case, Noise, Power, Rules, simulate};
+use crate::output::document;
 use crate::output::table;
 use serde_json::json;
 
@@ -79,7 +80,7 @@ fn as_json(found: &[(Case, Power)], seed: u64) -> anyhow::Result<String> {
             })
         })
         .collect();
-    Ok(format!("{:#}\n", json!({"seed": seed, "cases": rows})))
+    Ok(format!("{:#}\n", document("power", json!({"seed": seed, "cases": rows}))))
 }
 
 type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;

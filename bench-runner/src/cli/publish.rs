@@ -7,6 +7,7 @@ use crate::export::{
     COMMITTED_LIMIT_BYTES, Found, find_run, listed_runs, parts, read_indexed_run, write_run,
 };
 use crate::model::{Cell, DISTURBED_CORES, Profile, Run, RunState};
+use crate::output::document;
 use anyhow::{bail, ensure};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         folders.push(write_run(&results, run, scenarios)?);
     }
     stdout::put(&match global.format {
-        Format::Json => format!("{}\n", json!({ "folders": folders })),
+        Format::Json => format!("{}\n", document("publish", json!({ "folders": folders }))),
         _ => folders.iter().map(|folder| format!("{}\n", folder.display())).collect(),
     })?;
     Ok(EXIT_FINE)

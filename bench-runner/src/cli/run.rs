@@ -12,6 +12,7 @@ use crate::campaign::reproduce::without_folders;
 use crate::campaign::{catalogue, finish};
 use crate::measure::Lab;
 use crate::model::{Mode, UnfinishedState};
+use crate::output::document;
 use crate::output::progress::{Shown, words};
 use crate::output::summary;
 use crate::plan::{Plan, Step, WirePhase, Work};
@@ -168,7 +169,8 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
 fn dry_run(plan: &Plan, seconds: f64, format: Format) -> String {
     let (steps, cells) = (plan.steps.len(), plan.cells());
     if format == Format::Json {
-        let all = json!({"steps": steps, "cells": cells, "estimated_s": seconds.round()});
+        let all =
+            document("dry-run", json!({"steps": steps, "cells": cells, "estimated_s": seconds.round()}));
         return format!("{all:#}\n");
     }
     let time = words(Duration::from_secs_f64(seconds));

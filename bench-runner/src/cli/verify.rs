@@ -7,6 +7,7 @@ use crate::campaign::begin::Bench;
 use crate::campaign::catalogue;
 use crate::measure::Lab;
 use crate::model::Role;
+use crate::output::document;
 use crate::output::table;
 use crate::plan::{MODES, mode_name};
 use serde_json::json;
@@ -59,7 +60,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
                 .map(|row| json!({"target": row[0], "mode": row[1], "answers": row[2], "told": row[3]}))
                 .collect();
             let keys: Vec<&str> = scenarios.iter().map(|one| one.key()).collect();
-            put(&format!("{:#}\n", json!({"scenarios": keys, "targets": targets})))?;
+            put(&format!("{:#}\n", document("verify", json!({"scenarios": keys, "targets": targets}))))?;
         }
         Format::Markdown => put(&format!("{}\n", table::markdown(&head, &[], &rows)))?,
         Format::Human => {

@@ -2,7 +2,7 @@
 
 use super::shown::{Shown, regime, spread_words};
 use crate::model::{Cell, Placement, Run, ScenarioRecord};
-use crate::output::{escape, table};
+use crate::output::{document, escape, table};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -104,10 +104,13 @@ pub fn json(run: &Run, scenarios: &[ScenarioRecord], part: Part) -> Value {
             })
         })
         .collect();
-    json!({
-        "run_id": run.id, "version": run.version, "machine": run.machine_key, "profile": run.profile,
-        "state": run.state, "started_at": run.started_at, "notes": run.notes, "cells": rows,
-    })
+    document(
+        "report",
+        json!({
+            "run_id": run.id, "version": run.version, "machine": run.machine_key, "profile": run.profile,
+            "state": run.state, "started_at": run.started_at, "notes": run.notes, "cells": rows,
+        }),
+    )
 }
 
 fn borrowed(head: &[String]) -> Vec<&str> {
