@@ -217,7 +217,7 @@ fn tables_can_be_looked_up_and_answers_taken_as_csv() {
     for name in ["open_loop", "unfinished_campaign", "latest_measurement", "send_delay_ns_max"] {
         assert!(tables.contains(name), "{name}");
     }
-    assert!(ok(root.path(), &["db", "schema", "verdict"]).starts_with("CREATE TABLE verdict ("));
+    assert!(ok(root.path(), &["db", "schema", "component"]).starts_with("CREATE TABLE component ("));
     let csv = ok(root.path(), &["db", "query", "--csv", "SELECT run_id, 'a,b' AS x FROM campaign"]);
     assert_eq!(csv, "run_id,x\r\nr1,\"a,b\"\r\n");
     let said = refused(root.path(), &["db", "query", "SELECT x FROM campaign"]);
