@@ -42,7 +42,7 @@ fn numbers_of_which_nothing_comes_are_usage_errors() {
     assert!(listener.accept().is_err(), "nothing was connected");
 }
 
-/// TEST-NET-1, which is nobody's.
+/// An address of TEST-NET-1, which is reserved for documentation.
 #[test]
 fn a_server_on_another_machine_is_refused_unless_that_is_said() {
     let (code, said) = load(&["--server", "192.0.2.2:6379", "--operation", "set"]);

@@ -78,7 +78,7 @@ for (const [what, runs, expected] of CASES) {
 }
 
 test('a row of an embedded engine that a longer run measured with more data, for every engine, is left to the page of its own run', () => {
-  // `a`, `b` …: rows; `redis:a` of a rival; behind the colon the number of keys.
+  // `a:2`: row `a` with two keys, measured by us; `fjall/a:2`: the same by a rival.
   const sized = (id: string, profile: Profile, kind: string, cells: string): Measured => {
     const made = cells.split(' ').map((spec) => {
       const [, target = 'plumbkv', name = '', keys = ''] = /^(?:([a-z-]+)\/)?([a-z]+):([0-9]+)$/.exec(spec) ?? [];

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
   bench-runner --format json compare 2026-11-20T10 2026-11-21T10
   bench-runner compare 0.5.0 latest --metric ops_per_second
 
-A version stands for all its runs on one machine that both sides have. The sittings were not interleaved, so the machine \
+A version means all its runs on one machine that both sides have. The sittings were not interleaved, so the machine \
 itself may have changed between them. Programs that are the same file on both sides show how much: 'faster' or 'slower' (better, \
 worse) is said only where a change is larger than what they moved in the same scenario. Where unchanged programs changed \
 beside each other, there is no verdict. Undecided is also what has fewer than six trials (quick, smoke), or beside it \
@@ -60,7 +60,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     Ok(exit_code(&compared))
 }
 
-/// What a side's name stands for.
+/// What the name of a side means.
 enum Side {
     /// One run.
     Run(Box<Found>),
@@ -158,11 +158,12 @@ fn exit_code(compared: &Compared<'_>) -> u8 {
         Word::Better | Word::Worse => false,
         Word::Undecided(reason) => !matches!(reason, Undecided::Meet | Undecided::Moved),
     };
-    let changed = || compared.rows.iter().filter(|row| !row.pair.is_unchanged);
-    match () {
-        () if changed().any(|row| row.word == Word::Worse) => EXIT_REGRESSION,
-        () if compared.rows.iter().all(|row| is_open(row.word)) => EXIT_INCONCLUSIVE,
-        () => EXIT_FINE,
+    if compared.rows.iter().any(|row| !row.pair.is_unchanged && row.word == Word::Worse) {
+        EXIT_REGRESSION
+    } else if compared.rows.iter().all(|row| is_open(row.word)) {
+        EXIT_INCONCLUSIVE
+    } else {
+        EXIT_FINE
     }
 }
 

@@ -13,6 +13,7 @@ use crate::load::request::{Draw, Length, Protocol, Workload};
 use crate::load::values::Values;
 use crate::output::document;
 use crate::plan::Operation;
+use crate::target::external::remote;
 use crate::target::{Documents, write_documents};
 use anyhow::Context;
 use clap::value_parser;
@@ -248,10 +249,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let Some(address) = args.address() else { return refuse("--server or --unix says where the server is") };
     if let Some(server) = args.server.filter(|server| !server.ip().is_loopback() && !args.allow_remote) {
-        return refuse(&format!(
-            "{server} is not on this machine. A load test of a server that is not yours is an attack; if it is yours, \
-             say so with --allow-remote"
-        ));
+        return refuse(&remote(server));
     }
     let workload = args.workload();
     let resp = matches!(workload.protocol, Protocol::Resp2 | Protocol::Resp3);

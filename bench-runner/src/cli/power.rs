@@ -3,8 +3,7 @@
 use super::stdout::put;
 use super::{EXIT_FINE, EXIT_USAGE, Format, Global};
 use crate::gate::{Case, Noise, Power, Rules, simulate};
-use crate::output::document;
-use crate::output::table;
+use crate::output::{document, table};
 use serde_json::json;
 
 /// Simulate the error rates of the gate's rule

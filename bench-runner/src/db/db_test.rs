@@ -136,7 +136,7 @@ fn the_documented_question_has_the_answer_of_the_record() {
     assert!(expected >= 6 && answer.rows.len() >= expected, "{answer:?}");
 }
 
-/// Every statement of the document that begins with SELECT: a reader types it as it stands.
+/// Every statement of the document that begins with SELECT: readers copy it as written.
 #[test]
 fn documented_questions_have_answers() {
     let folder = tempfile::tempdir().unwrap();

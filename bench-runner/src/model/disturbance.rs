@@ -7,7 +7,7 @@ use super::{Cell, Trial};
 pub const DISTURBED_CORES: f64 = 0.25;
 
 impl Trial {
-    /// CPUs' worth of time that other programs and the hypervisor took meanwhile; none where nobody looked.
+    /// CPUs' worth of time that other programs and the hypervisor took meanwhile; none where it was not measured.
     #[must_use]
     pub fn others_cores(&self) -> Option<f64> {
         let os = self.os.as_ref()?;

@@ -5,7 +5,7 @@
 //! facing ends of their intervals. Each interval misses its median with probability 1 − c; so by Bonferroni's
 //! inequality the ratio lies outside with at most the sum of the two (n = 9 and 9: 7.8 %). A direction is called only
 //! where that span leaves out one, which is where the intervals do not touch. [`judge_beside`] asks instead whether the
-//! change lies outside of what programs moved that did not change.
+//! change is larger than what unchanged programs moved.
 
 use crate::model::{Direction, Measurement, Spread};
 

@@ -2,7 +2,7 @@
 //!
 //! The trials of a sitting say how much a figure moves within it, not how much the machine moved between two. Programs
 //! that are the same file in both sittings say that: their log ratios have a median, which is taken out of the change, and
-//! a scatter. If nothing changed, the change is one more draw from it, and by Student's t lies within the prediction
+//! a scatter. If nothing changed, the change is one more draw from it, and by Student's t is within the prediction
 //! interval with probability 1 − [`MISS`]. Figures of one program move together, so the scatter of the programs' medians
 //! counts where it gives the wider interval. The spans of the change's own two intervals are added in quadrature.
 //! How often this errs on the stored runs: `bench-runner/docs/statistics.md`.

@@ -170,6 +170,15 @@ pub fn redacted(url: &str) -> String {
     }
 }
 
+/// Why nothing is sent to a server on another machine whose owner has not agreed.
+#[must_use]
+pub fn remote(shown: impl std::fmt::Display) -> String {
+    format!(
+        "{shown} is not on this machine. A load test of a server that is not yours is an attack; if it is yours, or its \
+         owner agrees, add --allow-remote"
+    )
+}
+
 impl External {
     /// The same, with the prefix under which we write there.
     #[must_use]
@@ -190,10 +199,7 @@ impl External {
     pub fn admit(&self, consent: Consent, planned_bytes: u64) -> Result<(), String> {
         let shown = &self.shown;
         if !self.is_loopback() && !consent.remote {
-            return Err(format!(
-                "{shown} is not on this machine. A load test of a server that is not yours is an attack; if it is \
-                 yours, or its owner agrees, add --allow-remote"
-            ));
+            return Err(remote(shown));
         }
         if let Some(page) = &self.page {
             return page
