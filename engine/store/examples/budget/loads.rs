@@ -44,7 +44,7 @@ impl Size {
 type Load = fn(Size, &Path) -> Result<Measured>;
 
 /// All loads by name.
-pub(crate) const LOADS: [(&str, Load); 8] = [
+pub(crate) const LOADS: [(&str, Load); 9] = [
     ("large-values", |size, path| large_values(size, path, Profile::Default, 60)),
     ("large-values-low-memory", |size, path| large_values(size, path, Profile::LowMemory, 400)),
     ("snapshots", snapshots),
@@ -53,6 +53,7 @@ pub(crate) const LOADS: [(&str, Load); 8] = [
     ("ingest", ingest),
     ("mixed-values", mixed_values),
     ("cached", cached::cached),
+    ("merged", cached::merged),
 ];
 
 fn status(field: &str) -> Result<u64> {

@@ -102,6 +102,10 @@ pub enum Compression {
 /// Snapshots may pin this part of the budget.
 const PINNED_PART: u64 = 2;
 
+/// Bytes that the cache leaves to code, stacks and buffers, and the largest part of a small budget for them.
+const OTHERS: u64 = 4 << 20;
+const OTHERS_PART: u64 = 6;
+
 /// The least memory that a durable database can do with.
 const LEAST_BUDGET: u64 = 1 << 20;
 
@@ -180,7 +184,10 @@ impl DurableOptions {
         let cache_bytes = match (self.cache, self.profile) {
             (Some(bytes), _) => bytes,
             (None, Profile::LowMemory) => 0,
-            (None, _) => budget - (1 + frozen_memtables as u64) * memtable_bytes,
+            (None, _) => {
+                let others = (budget / OTHERS_PART).min(OTHERS);
+                budget - (1 + frozen_memtables as u64) * memtable_bytes - others
+            }
         };
         // The more tables there are in level 0 when it is merged, the fewer times the levels below are written anew. A read asks the filter of each, where there are filters.
         let level0_stop = if self.profile == Profile::LowMemory { 20 } else { 48 };

@@ -65,7 +65,7 @@ mod tests {
             (level, facts)
         });
         let edit = Edit { added: added.collect(), ranges: Some(Arc::new(ranges)), ..Edit::default() };
-        Version::default().edited(&edit, |_| Ok(any_table())).unwrap().unwrap()
+        Version::default().edited(&edit, |_, _| Ok(any_table())).unwrap().unwrap()
     }
 
     #[test]

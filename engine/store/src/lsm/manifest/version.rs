@@ -42,11 +42,11 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// After an edit, whose added tables are open: by number, from `open`.
+    /// After an edit, whose added tables are open: from `open`, which is told their levels.
     pub(crate) fn edited(
         &self,
         edit: &Edit,
-        mut open: impl FnMut(&TableFacts) -> crate::error::Result<Arc<Table>>,
+        mut open: impl FnMut(usize, &TableFacts) -> crate::error::Result<Arc<Table>>,
     ) -> crate::error::Result<Result<Self, &'static str>> {
         let mut version = self.clone();
         for (level, number) in &edit.removed {
@@ -62,7 +62,7 @@ impl Version {
             let Some(tables) = version.levels.get_mut(*level) else {
                 return Ok(Err("a level that does not exist"));
             };
-            tables.push(TableHandle { facts: Arc::new(facts.clone()), table: open(facts)? });
+            tables.push(TableHandle { facts: Arc::new(facts.clone()), table: open(*level, facts)? });
         }
         version.levels[0]
             .sort_by_key(|table| std::cmp::Reverse((table.facts.last_sequence, table.facts.number)));
@@ -115,6 +115,23 @@ impl Version {
             }
         }
         replaced
+    }
+
+    /// Reads filters of those tables of the lowest level that nobody reads yet, as long as indexes and
+    /// filters take no more than this. So there are never more of them in memory.
+    pub(crate) fn read_filters(&mut self, most: u64) -> crate::error::Result<()> {
+        let mut bytes = self.index_bytes();
+        for handle in &mut self.levels[LEVELS - 1] {
+            let more = handle.table.unread_filter_bytes();
+            if more > 0
+                && bytes + more <= most
+                && let Some(table) = Arc::get_mut(&mut handle.table)
+            {
+                table.read_filter()?;
+                bytes += more;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a table may hold a version that the newest deletion of a piece hides.
@@ -255,7 +272,7 @@ mod tests {
                 edits = vec![Edit::default(), Edit { removed, ..Edit::default() }];
             }
             for edit in edits {
-                version = version.edited(&edit, |_| Ok(Arc::clone(&table))).unwrap().unwrap();
+                version = version.edited(&edit, |_, _| Ok(Arc::clone(&table))).unwrap().unwrap();
                 for probe in keys.iter().chain(&probes) {
                     let found: Vec<_> = version.tables_of(probe).map(|table| table.facts.number).collect();
                     let all = version.tables().map(|(_, table)| &table.facts);
@@ -277,7 +294,7 @@ mod tests {
         });
         let edit = Edit { added: added.collect(), ..Edit::default() };
         let table = any_table();
-        let version = Version::default().edited(&edit, |_| Ok(Arc::clone(&table))).unwrap().unwrap();
+        let version = Version::default().edited(&edit, |_, _| Ok(Arc::clone(&table))).unwrap().unwrap();
         let (ends, begins) = (&version.ends[1], &version.begins[1]);
         assert_eq!(ends.len(), 100);
         assert!(ends.is_sorted_by(|one, other| one < other), "{ends:x?}");

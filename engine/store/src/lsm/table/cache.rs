@@ -96,6 +96,12 @@ impl BlockCache {
         }
     }
 
+    /// Bytes that it may have now.
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity.load(Ordering::Relaxed) * self.shards.len() as u64
+    }
+
     #[inline]
     fn shard(&self, hash: u64) -> &RwLock<Shard> {
         // Other bits than those by which the shard and `missed` go.

@@ -72,10 +72,10 @@ impl Table {
         number: u64,
         cache: Option<Arc<BlockCache>>,
     ) -> Result<Self> {
-        Self::open_in(vfs, path, number, cache, TableFiles::new(1))
+        Self::open_in(vfs, path, number, cache, TableFiles::new(1))?.with_filter()
     }
 
-    /// The same, and shares the limit of open files with other tables.
+    /// Reads footer and index, not yet the filter, and shares the limit of open files with other tables.
     pub(crate) fn open_in(
         vfs: &Arc<dyn Vfs>,
         path: &Path,
@@ -93,15 +93,13 @@ impl Table {
         let mut bytes = [0; FOOTER];
         read_exact_at(&file, &mut bytes, footer_at).map_err(failed)?;
         let footer = Footer::parse(&bytes, number, len).map_err(|reason| damaged(footer_at, reason))?;
-        let filter_at = footer.blocks_len;
-        let part = Part { file: &file, path, number, at: filter_at, len: footer.filter_len };
-        let filter = (footer.filter_len > 0).then(|| part.read(Filter::new)).transpose()?;
-        let index_at = filter_at + footer.filter_len;
-        let index = Part { at: index_at, len: footer.index_len, ..part }.read(Index::new)?;
+        let index_at = footer.blocks_len + footer.filter_len;
+        let part = Part { file: &file, path, number, at: index_at, len: footer.index_len };
+        let index = part.read(Index::new)?;
         if index.blocks() == 0 || index.range(index.blocks() - 1).1 != footer.blocks_len {
             return Err(damaged(index_at, "the index does not cover the blocks"));
         }
-        Ok(Self { file: Arc::new(file), number, footer, index, filter, cache, pages: None })
+        Ok(Self { file: Arc::new(file), number, footer, index, filter: None, cache, pages: None })
     }
 
     /// The same table without its filter, and the bytes of memory that this saves; `None` where it has none.
@@ -117,6 +115,25 @@ impl Table {
             pages: self.pages.clone(),
         };
         Some((table, saved))
+    }
+
+    /// Bytes of memory that its filter would take, which is in the file only; 0 where there is none.
+    pub(crate) fn unread_filter_bytes(&self) -> u64 {
+        if self.filter.is_some() { 0 } else { self.footer.filter_len }
+    }
+
+    /// Reads the filter, if its file has one.
+    pub(crate) fn read_filter(&mut self) -> Result<()> {
+        let (at, len) = (self.footer.blocks_len, self.footer.filter_len);
+        let part = Part { file: &*self.file, path: self.file.path(), number: self.number, at, len };
+        self.filter = (len > 0).then(|| part.read(Filter::new)).transpose()?;
+        Ok(())
+    }
+
+    /// With the filter, if its file has one.
+    pub(crate) fn with_filter(mut self) -> Result<Self> {
+        self.read_filter()?;
+        Ok(self)
     }
 
     /// Asks before a block is read whether that is to leave a copy; without this, each does.

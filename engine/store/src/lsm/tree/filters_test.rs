@@ -1,10 +1,16 @@
-//! Filters of the lowest level yield where indexes and filters take more memory than they may.
+//! Filters of the lowest level yield where indexes and filters take more memory than they may, and the cache
+//! to what merges take beside what they merge.
 
 use super::tree_test::{DIRECTORY, Model, content, everything, open, small};
 use super::{Batch, SyncMode, Tree, TreeOptions};
-use crate::lsm::manifest::LEVELS;
+use crate::lsm::compaction::table_path;
+use crate::lsm::manifest::{LEVELS, Version};
+use crate::lsm::table::Table;
 use crate::lsm::vfs::{SimDisk, Vfs};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 const KEYS: u32 = 3_000;
 
@@ -76,4 +82,56 @@ fn filters_of_the_lowest_level_yield_above_the_limit() {
         assert_eq!(content(&tree).unwrap(), second);
         tree.verify(|_| ()).unwrap();
     }
+}
+
+#[test]
+fn what_a_merge_writes_has_no_more_filters_than_fit_before_anyone_sees_it() {
+    let tree = open(&SimDisk::new(), small(SyncMode::OnCall)).unwrap();
+    load(&tree, 0);
+    let known = Arc::clone(&tree.inner.view.load().version);
+    let (all, with) = (known.index_bytes(), known.levels[LEVELS - 1].len());
+    // As if all tables of the lowest level had just been written.
+    let read = |most: u64| {
+        let mut version = Version::clone(&known);
+        for handle in &mut version.levels[LEVELS - 1] {
+            let path = table_path(Path::new(DIRECTORY), handle.facts.number);
+            let files = Arc::clone(&tree.inner.files);
+            let table = Table::open_in(&tree.inner.vfs, &path, handle.facts.number, None, files);
+            handle.table = Arc::new(table.unwrap());
+        }
+        version.read_filters(most).unwrap();
+        let lowest = version.levels[LEVELS - 1].iter();
+        (version.index_bytes(), lowest.filter(|handle| handle.table.unread_filter_bytes() == 0).count())
+    };
+    let (least, none) = read(0);
+    assert!(least < all && none == 0, "{least} of {all}");
+    assert_eq!(read(u64::MAX), (all, with));
+    let most = least + (all - least) / 2;
+    let (bytes, some) = read(most);
+    assert!(bytes <= most && some > with / 3 && some < with, "{bytes} of {most}, {some} of {with}");
+}
+
+#[test]
+fn the_cache_yields_to_a_merge_until_nothing_is_written_or_merged() {
+    const CACHE: u64 = 1 << 20;
+    let options = TreeOptions { cache_bytes: CACHE, has_workers: true, ..small(SyncMode::OnCall) };
+    let tree = open(&SimDisk::new(), options).unwrap();
+    let cache = tree.inner.cache.as_ref().unwrap();
+    load(&tree, 0);
+    let index_bytes = || tree.inner.view.load().version.index_bytes();
+    tree.inner.make_room_for_merge(CACHE / 3);
+    let capacity = cache.capacity();
+    assert!(capacity <= CACHE * 2 / 3 - index_bytes(), "{capacity}");
+    // A smaller one changes nothing.
+    tree.inner.make_room_for_merge(CACHE / 4);
+    assert_eq!(cache.capacity(), capacity);
+    let begin = Instant::now();
+    while cache.capacity() < CACHE - index_bytes() - 1_000 {
+        assert!(begin.elapsed() < Duration::from_secs(30), "{} of {CACHE}", cache.capacity());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Each merge asks for what it takes.
+    load(&tree, 1);
+    assert!(tree.inner.merge_bytes.load(Ordering::Relaxed) > 0);
+    tree.close().unwrap();
 }

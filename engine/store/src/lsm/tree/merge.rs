@@ -38,8 +38,12 @@ impl Chosen {
         Self { upper: of(choice.level, &choice.upper), lower: of(choice.target, &choice.lower) }
     }
 
+    pub(super) fn tables(&self) -> impl Iterator<Item = &TableHandle> {
+        self.upper.iter().chain(&self.lower)
+    }
+
     fn facts(&self) -> impl Iterator<Item = &TableFacts> {
-        self.upper.iter().chain(&self.lower).map(|table| &*table.facts)
+        self.tables().map(|table| &*table.facts)
     }
 
     fn underway(&self, target: usize) -> Option<Underway> {
@@ -206,11 +210,11 @@ impl Inner {
         deeper.for_each(|level| below.levels[level].clone_from(&version.levels[level]));
         below.ranges = Arc::clone(&version.ranges);
         let common = Arc::clone(version.common());
-        let resident: usize =
-            chosen.upper.iter().chain(&chosen.lower).map(|table| table.table.resident_bytes()).sum();
+        let resident: usize = chosen.tables().map(|table| table.table.resident_bytes()).sum();
         drop(version);
         let read = chosen.facts().fold((0, 0), |(tables, bytes), table| (tables + 1, bytes + table.bytes));
         let merge = Merging { inner: self, choice: &choice, below: &below, common: &common };
+        self.make_room_for_merge(merge.bytes(&chosen));
         let done = self
             .events
             .merge((choice.level, choice.target), read, |written| merge.carry_out(chosen, way, written));

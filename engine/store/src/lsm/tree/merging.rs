@@ -43,6 +43,20 @@ struct Part {
 }
 
 impl Merging<'_> {
+    /// Bytes of memory that it takes: indexes and filters of what it writes, which are there beside those of what it reads for a moment, and hashes of the keys of tables that are
+    /// being written. What it reads ahead is always the same.
+    pub(super) fn bytes(&self, chosen: &Chosen) -> u64 {
+        let options = &self.inner.options;
+        let resident = chosen.tables().map(|table| table.table.resident_bytes() as u64).sum::<u64>();
+        if options.shape.filter_bits_per_key == 0 {
+            return resident;
+        }
+        let sum = |of: fn(&TableFacts) -> u64| chosen.tables().map(|table| of(&table.facts)).sum::<u64>();
+        let (versions, bytes) = (sum(|facts| facts.versions), sum(|facts| facts.bytes));
+        let of_table = u128::from(versions) * u128::from(options.table_bytes) / u128::from(bytes.max(1));
+        resident + versions.min(of_table as u64 * options.merge_threads as u64) * size_of::<u64>() as u64
+    }
+
     /// Counts into `written` the bytes of the tables that it has written.
     pub(super) fn carry_out(&self, chosen: Chosen, way: Way, written: &mut u64) -> Result<()> {
         let Chosen { upper, lower } = chosen;

@@ -146,6 +146,8 @@ struct Inner {
     waiting_for_merges: AtomicUsize,
     counters: Counters,
     pinned: Pinned,
+    /// What a merge takes at most of late.
+    merge_bytes: AtomicU64,
     pace: Pace,
     long_values: Arc<LongValues>,
     /// Where walks have found nothing but deleted keys.

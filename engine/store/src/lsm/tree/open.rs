@@ -195,25 +195,17 @@ impl Opening<'_> {
             self.time.resume(kept_ms);
         }
         self.time.note_tables(facts.values());
-        let mut index_bytes = 0;
         for ((level, number), facts) in facts {
-            let mut table = self.open_table(number)?;
-            index_bytes += table.resident_bytes() as u64;
-            // One by one, so that not all filters are in memory first.
-            if level == LEVELS - 1
-                && index_bytes > self.options.filters_until
-                && let Some((smaller, saved)) = table.without_filter()
-            {
-                index_bytes = index_bytes.saturating_sub(saved);
-                table = Arc::new(smaller);
-            }
+            let table = self.open_table(level, number)?;
             self.version.levels[level].push(TableHandle { facts: Arc::new(facts), table });
         }
         self.version = self
             .version
-            .edited(&Edit { ranges: Some(ranges), ..Edit::default() }, |facts| self.open_table(facts.number))?
+            .edited(&Edit { ranges: Some(ranges), ..Edit::default() }, |level, facts| {
+                self.open_table(level, facts.number)
+            })?
             .map_err(|reason| Error::corrupt(&self.directory.join("CURRENT"), 0, reason))?;
-        self.version.drop_filters(self.options.filters_until);
+        self.version.read_filters(self.options.filters_until)?;
         let logs = files.iter().filter_map(|file| match file {
             FileName::Log(number) if *number >= first_log => Some(*number),
             _ => None,
@@ -336,11 +328,13 @@ impl Opening<'_> {
         Ok(Begun { manifest, log, log_path: path, logs, first_log, salt, refusal: None })
     }
 
-    pub(super) fn open_table(&self, number: u64) -> Result<Arc<Table>> {
+    /// A table of a level; in the lowest, without its filter.
+    pub(super) fn open_table(&self, level: usize, number: u64) -> Result<Arc<Table>> {
         let path = table_path(self.directory, number);
         let (cache, files) = (self.cache.clone(), Arc::clone(&self.files));
         let table = Table::open_in(&self.vfs, &path, number, cache, files)?;
-        Ok(Arc::new(table.asking(&self.pages).owned_by(&self.home)))
+        let table = table.asking(&self.pages).owned_by(&self.home);
+        Ok(Arc::new(if level == LEVELS - 1 { table } else { table.with_filter()? }))
     }
 }
 

@@ -78,6 +78,7 @@ impl Opening<'_> {
             waiting_for_merges: AtomicUsize::new(0),
             counters: Counters::default(),
             pinned: Pinned::default(),
+            merge_bytes: AtomicU64::new(0),
             pace: Pace::default(),
             long_values: Arc::default(),
             health: if self.options.is_read_only {

@@ -195,7 +195,7 @@ impl Replay {
         let added = added.into_iter().map(|table| (0, table)).collect();
         let edit = Edit { added, ranges: Some(Arc::clone(&ranges)), ..Edit::default() };
         opening.version = version
-            .edited(&edit, |facts| opening.open_table(facts.number))?
+            .edited(&edit, |level, facts| opening.open_table(level, facts.number))?
             .map_err(|reason| Error::corrupt(directory, 0, reason))?;
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::lsm::compaction::{Output, table_path, write_tables};
 use crate::lsm::iter::Run;
-use crate::lsm::manifest::{Edit, Manifest, TableFacts, Version};
+use crate::lsm::manifest::{Edit, LEVELS, Manifest, TableFacts, Version};
 use crate::lsm::memtable::MemtableCursor;
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::sync::Instant;
@@ -66,6 +66,9 @@ impl Inner {
                 self.health.recover(Work::Merges);
                 let is_over = self.work.wait_for(&mut state, IDLE).timed_out();
                 let before = std::mem::replace(&mut written, self.published.load(Ordering::Acquire));
+                if is_over && before == written && self.merge_bytes.swap(0, Ordering::Relaxed) > 0 {
+                    self.share_cache(&state.view);
+                }
                 is_idle = is_over && before == written && state.view.has_deleted(&self.options.targets);
             }
             if state.is_closing {
@@ -257,16 +260,18 @@ impl Inner {
     /// The tables there are after an edit, all of them open.
     pub(super) fn edited(&self, state: &State, edit: &Edit) -> Result<Version> {
         let known = &state.view.version;
-        let open = |facts: &TableFacts| {
+        let open = |level, facts: &TableFacts| {
             let same = known.tables().find(|(_, table)| table.facts.number == facts.number);
-            same.map_or_else(|| self.open_table(facts), |(_, table)| Ok(Arc::clone(&table.table)))
+            same.map_or_else(|| self.open_table(level, facts), |(_, table)| Ok(Arc::clone(&table.table)))
         };
         let edited = known.edited(edit, open)?;
         let mut version = edited.map_err(|reason| Error::corrupt(&self.directory, 0, reason))?;
-        let replaced = version.drop_filters(self.options.filters_until);
+        let most = self.options.filters_until;
+        let replaced = version.drop_filters(most);
         if !replaced.is_empty() {
             self.pinned.add_tables(replaced.iter());
         }
+        version.read_filters(most)?;
         Ok(version)
     }
 
@@ -339,11 +344,13 @@ impl Inner {
         Ok(())
     }
 
-    pub(super) fn open_table(&self, facts: &TableFacts) -> Result<Arc<Table>> {
+    /// A table of a level; in the lowest, without its filter.
+    fn open_table(&self, level: usize, facts: &TableFacts) -> Result<Arc<Table>> {
         let path = table_path(&self.directory, facts.number);
         let (cache, files) = (self.cache.clone(), Arc::clone(&self.files));
         let table = Table::open_in(&self.vfs, &path, facts.number, cache, files)?;
-        Ok(Arc::new(table.asking(&self.pages).owned_by(&self.owner.0)))
+        let table = table.asking(&self.pages).owned_by(&self.owner.0);
+        Ok(Arc::new(if level == LEVELS - 1 { table } else { table.with_filter()? }))
     }
 
     /// Lets readers see a view.
@@ -365,9 +372,21 @@ impl Inner {
             let capacity: usize = view.memtables().map(|memtable| memtable.capacity()).sum();
             let others = capacity.saturating_sub(planned) as u64
                 + self.pinned.bytes()
+                + self.merge_bytes.load(Ordering::Relaxed)
                 + self.long_values.buffer_bytes(self.options.merge_threads);
             let rest = self.options.cache_bytes.saturating_sub(view.version.index_bytes() + others);
             cache.set_capacity(rest.max(self.options.cache_bytes / 16));
+        }
+    }
+
+    /// Lets the cache yield to a merge that takes so many bytes, and to all that follow until nothing is
+    /// merged or written for a moment: a cache that becomes smaller may begin anew. In steps, so that merges
+    /// of about one size change it once.
+    pub(super) fn make_room_for_merge(&self, bytes: u64) {
+        let step = (self.options.cache_bytes / 32).max(1);
+        let bytes = bytes.next_multiple_of(step);
+        if self.merge_bytes.fetch_max(bytes, Ordering::Relaxed) < bytes {
+            self.share_cache(&self.view.load());
         }
     }
 
