@@ -6,6 +6,7 @@ import {partsOf} from '../src/lib/parts';
 import type {PageScenario} from '../src/lib/record';
 import {builtVersions, type BuiltVersion} from './results';
 import {serveBuild} from './serve';
+import {fitsItsWindow} from './width';
 
 let url = '';
 let stop: () => Promise<void> = () => Promise.resolve();
@@ -242,8 +243,7 @@ test('a phone scrolls tables inside their frames, never the page', async ({brows
   const page = await context.newPage();
   for (const [name, path] of pageKinds()) {
     await page.goto(url + path);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    expect(wide, name).toBeLessThanOrEqual(0);
+    await fitsItsWindow(page, name);
   }
   if (!newest) return context.close();
   await page.goto(url + target().href);
