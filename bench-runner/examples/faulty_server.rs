@@ -2,8 +2,9 @@
 //!
 //! A thread per connection and one table for all. `--fault` names what is wrong: one reply in two hundred carries a
 //! changed byte (`wrong-value`), a miss (`miss`), an error (`error`, `status-429`) or the end of the connection
-//! (`close`); every reply is held back by a timer (`timer-5ms`); reads are answered without being looked at (`cheaper`); or every connection falls silent for two seconds,
-//! once, some time after its first read (`stall-2s`). Never started outside tests.
+//! (`close`); every reply is held back by a timer (`timer-5ms`); reads are answered without being looked at (`cheaper`); every connection falls silent for two seconds,
+//! once, some time after its first read (`stall-2s`); writes of keys that are there are acknowledged and forgotten (`keeps-first`); all fall silent for 300 ms in every second
+//! (`pauses`); or reads take half a millisecond of a CPU from some time on (`tires`). Never started outside tests.
 
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser, Version};
 use std::collections::HashMap;
@@ -21,6 +22,8 @@ const CONSTANT: &[u8] = b"$8\r\nxxxxxxxx\r\n";
 const TIMER: Duration = Duration::from_millis(5);
 const STALL_AFTER: Duration = Duration::from_millis(1_500);
 const STALL: Duration = Duration::from_secs(2);
+const PAUSE_MS: u32 = 300;
+const TIRED: Duration = Duration::from_micros(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -32,6 +35,12 @@ enum Fault {
     Close,
     Timer,
     Stall,
+    /// Acknowledges writes of keys that are there, and does not carry them out.
+    KeepsFirst,
+    /// Answers nothing for 300 ms of each second.
+    Pauses,
+    /// Slower after some time.
+    Tires,
     /// Costs less than any generator: shows its ceiling.
     Cheaper,
 }
@@ -63,6 +72,9 @@ fn main() -> Result<(), String> {
         "timer-5ms" => Fault::Timer,
         "stall-2s" => Fault::Stall,
         "cheaper" => Fault::Cheaper,
+        "keeps-first" => Fault::KeepsFirst,
+        "pauses" => Fault::Pauses,
+        "tires" => Fault::Tires,
         other => return Err(format!("no fault is called {other}")),
     };
     let protocol = match value("--protocol")? {
@@ -77,6 +89,7 @@ fn main() -> Result<(), String> {
         protocol,
         table: Mutex::new(HashMap::new()),
         reads: AtomicU64::new(0),
+        began: Instant::now(),
     }));
     for stream in listener.incoming().flatten() {
         std::thread::spawn(move || server.serve(stream));
@@ -89,6 +102,7 @@ struct Server {
     protocol: Protocol,
     table: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
     reads: AtomicU64,
+    began: Instant,
 }
 
 /// What a request asks for, in either protocol.
@@ -161,6 +175,17 @@ impl Server {
                 if self.fault == Fault::Timer {
                     std::thread::sleep(TIMER);
                 }
+                if self.fault == Fault::Pauses {
+                    let of_second = self.began.elapsed().subsec_millis();
+                    let left = PAUSE_MS.saturating_sub(of_second);
+                    std::thread::sleep(Duration::from_millis(u64::from(left)));
+                }
+                if self.fault == Fault::Tires && first.elapsed() >= STALL_AFTER {
+                    let until = Instant::now() + TIRED;
+                    while Instant::now() < until {
+                        std::hint::spin_loop();
+                    }
+                }
                 if self.fault == Fault::Stall && !stalled && first.elapsed() >= STALL_AFTER {
                     stalled = true;
                     std::thread::sleep(STALL);
@@ -175,6 +200,7 @@ impl Server {
     fn answer(&self, ask: &Ask<'_>) -> Option<Reply> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         let reply = match ask {
+            Ask::Set(key, _) if self.fault == Fault::KeepsFirst && table.contains_key(*key) => Reply::Done,
             Ask::Set(key, value) => {
                 table.insert(key.to_vec(), value.to_vec());
                 Reply::Done

@@ -165,6 +165,50 @@ fn wrong_values_misses_errors_and_hang_ups_are_found_out() {
     failed_with_a_line(&output);
 }
 
+/// What is read back after a load of writes is what was written in it, not what was there before.
+#[test]
+fn a_write_that_is_acknowledged_and_not_carried_out_is_found_out() {
+    for protocol in ["resp", "http"] {
+        let said = if protocol == "http" { "protocol = \"http\"\n" } else { "" };
+        let root = Root::new(
+            protocol,
+            &["none", "keeps-first"],
+            &format!(
+                "[[load]]\noperation = \"set\"\n{said}value_bytes = [64]\nclients = [8]\nkeys = 500\n\
+                 seconds = {{ smoke = 0.6, quick = 0.6, full = 0.6 }}\n"
+            ),
+        );
+        let (record, output) = root.run("smoke");
+        record.assert_fine("none");
+        let read = &record.cell("none", "")["trials"][0]["facts"]["read_back"];
+        assert!(read.as_u64().is_some_and(|count| count > 400), "{protocol}: {read}");
+        record.assert_found_out("keeps-first", &["invalid"], "holds what it held before");
+        failed_with_a_line(&output);
+    }
+}
+
+/// A figure of two regimes says so: it is a mean of two things.
+#[test]
+fn pauses_and_a_rate_that_falls_are_told() {
+    let root = Root::new(
+        "resp",
+        &["none", "pauses", "tires"],
+        "[[load]]\noperation = \"get\"\nvalue_bytes = [64]\nclients = [8]\nkeys = 500\n\
+         seconds = { smoke = 2.5, quick = 2.5, full = 2.5 }\n",
+    );
+    let (record, output) = root.run("smoke");
+    let regime = |target: &str| record.cell(target, "")["trials"][0]["facts"]["regime"].clone();
+    assert!(
+        regime("pauses").as_str().is_some_and(|said| said.starts_with("replies stopped")),
+        "{}",
+        regime("pauses")
+    );
+    assert!(regime("tires").as_str().is_some_and(|said| said.contains("was not one")), "{}", regime("tires"));
+    assert_eq!(regime("none"), Value::Null);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("a mean of several regimes; the first, "), "{stderr}");
+}
+
 #[test]
 fn http_answers_are_looked_at_status_and_all() {
     let root = Root::new(

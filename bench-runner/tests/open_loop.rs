@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
-use bench_runner::load::arrivals::{Arrival, Open, schedule};
+use bench_runner::load::arrivals::{Arrival, Open, Sender, schedule};
 use bench_runner::load::client::Address;
 use bench_runner::load::generator::{Connections, Generator, Pace, Stretch, schedstat_ns};
 use bench_runner::load::recorder::Times;
@@ -175,12 +175,22 @@ fn agrees(open: Open) {
 
 #[test]
 fn fixed_arrivals_meet_the_calculation() {
-    agrees(Open { per_second: 120.0, arrival: Arrival::Fixed, in_flight_bound: 10_000, sleeps: false });
+    agrees(Open {
+        per_second: 120.0,
+        arrival: Arrival::Fixed,
+        in_flight_bound: 10_000,
+        sender: Sender::Wakes,
+    });
 }
 
 #[test]
 fn poisson_arrivals_meet_the_calculation() {
-    agrees(Open { per_second: 100.0, arrival: Arrival::Poisson, in_flight_bound: 10_000, sleeps: false });
+    agrees(Open {
+        per_second: 100.0,
+        arrival: Arrival::Poisson,
+        in_flight_bound: 10_000,
+        sender: Sender::Wakes,
+    });
 }
 
 #[test]

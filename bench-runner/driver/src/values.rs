@@ -4,6 +4,9 @@
 //! over its whole length without the generator keeping a copy per key: eight bytes that name the key, then a
 //! slice of a pool of random bytes. Values do not compress unless that is asked for, and the value of one key is
 //! never right for another. A longer value of a key begins with the shorter one.
+//!
+//! A key that is written again may be given a value of another generation: the same but for its first eight bytes.
+//! So a write that is acknowledged and not carried out can be told from one that is.
 
 /// Length of every key: `key:` and twelve digits.
 pub const KEY_BYTES: usize = 16;
@@ -77,6 +80,8 @@ pub fn write_digits(mut index: u64, out: &mut [u8]) {
 #[derive(Debug, Clone)]
 pub struct Values {
     seed: u64,
+    /// The oldest that is right, and the one that is written.
+    generations: (u8, u8),
     pool: Vec<u8>,
 }
 
@@ -86,7 +91,7 @@ impl Values {
     pub fn new(seed: u64, longest: usize) -> Self {
         let mut pool = vec![0; SPREAD + longest];
         fastrand::Rng::with_seed(seed).fill(&mut pool);
-        Self { seed, pool }
+        Self { seed, generations: (0, 0), pool }
     }
 
     /// As [`Values::new`], with every second run of sixteen bytes all the same: a compressor takes about half away.
@@ -97,6 +102,18 @@ impl Values {
             run.fill(b'.');
         }
         values
+    }
+
+    /// Writes values of this generation; those of earlier ones are right, too.
+    #[must_use]
+    pub fn of_generation(self, generation: u8) -> Self {
+        Self { generations: (0, generation), ..self }
+    }
+
+    /// Only what it writes is right.
+    #[must_use]
+    pub fn of_this_generation_only(self) -> Self {
+        Self { generations: (self.generations.1, self.generations.1), ..self }
     }
 
     /// Eight bytes that only this key has, with this seed.
@@ -116,16 +133,39 @@ impl Values {
         &self.pool[start..start + length]
     }
 
+    /// The first bytes of the value that is written.
+    #[inline]
+    fn mark(&self, index: u64) -> [u8; STAMP_BYTES] {
+        (u64::from_le_bytes(self.stamp(index)) ^ u64::from(self.generations.1)).to_le_bytes()
+    }
+
+    /// Whether a value begins as one of a right generation does.
+    #[inline]
+    fn is_marked(&self, index: u64, value: &[u8]) -> bool {
+        let (mut found, mut stamp) = ([0; STAMP_BYTES], self.stamp(index));
+        match value.first_chunk() {
+            Some(whole) => found = *whole,
+            None if value.is_empty() => return true,
+            None => {
+                found[..value.len()].copy_from_slice(value);
+                stamp[value.len()..].fill(0);
+            }
+        }
+        let generation = u64::from_le_bytes(found) ^ u64::from_le_bytes(stamp);
+        let (oldest, newest) = self.generations;
+        (u64::from(oldest)..=u64::from(newest)).contains(&generation)
+    }
+
     /// Writes the value of key `index` over the whole of `out`, which must not be longer than `longest`.
     #[inline]
     pub fn write(&self, index: u64, out: &mut [u8]) {
         let noise = self.slice(index, out.len());
         match out.first_chunk_mut() {
             Some(stamp) => {
-                *stamp = self.stamp(index);
+                *stamp = self.mark(index);
                 out[STAMP_BYTES..].copy_from_slice(&noise[STAMP_BYTES..]);
             }
-            None => out.copy_from_slice(&self.stamp(index)[..out.len()]),
+            None => out.copy_from_slice(&self.mark(index)[..out.len()]),
         }
     }
 
@@ -137,8 +177,17 @@ impl Values {
             return false;
         }
         let stamped = value.len().min(STAMP_BYTES);
-        value[..stamped] == self.stamp(index)[..stamped]
-            && value[stamped..] == self.slice(index, value.len())[stamped..]
+        self.is_marked(index, value) && value[stamped..] == self.slice(index, value.len())[stamped..]
+    }
+
+    /// The place of the first byte of `value`, which is not longer than `longest`, that key `index` does not have.
+    #[must_use]
+    pub fn first_difference(&self, index: u64, value: &[u8]) -> usize {
+        let mut right = vec![0; value.len()];
+        self.write(index, &mut right);
+        let from = if self.is_marked(index, value) { value.len().min(STAMP_BYTES) } else { 0 };
+        let differs = |place: &usize| value[*place] != right[*place];
+        (from..value.len()).find(differs).unwrap_or(0)
     }
 }
 
@@ -181,6 +230,28 @@ mod tests {
         let same = value.iter().filter(|byte| **byte == b'.').count();
         assert!((2_000..2_200).contains(&same), "{same}");
         assert!(values.is_right(3, &value) && !Values::new(7, 4_096).is_right(3, &value));
+    }
+
+    #[test]
+    fn a_value_of_an_earlier_generation_is_right_unless_only_the_newest_may_be_there() {
+        let values = |generation| Values::new(7, 100).of_generation(generation);
+        for length in [1, 7, 8, 9, 100] {
+            let of = |generation| {
+                let mut value = vec![0; length];
+                values(generation).write(3, &mut value);
+                value
+            };
+            assert_ne!(of(0), of(1), "{length}");
+            assert!(values(2).is_right(3, &of(0)) && values(2).is_right(3, &of(2)), "{length}");
+            assert!(!values(1).is_right(3, &of(2)), "{length}: what nobody has written yet");
+            let newest = values(2).of_this_generation_only();
+            assert!(newest.is_right(3, &of(2)) && !newest.is_right(3, &of(1)), "{length}");
+        }
+        assert!(values(1).of_this_generation_only().is_right(3, &[]));
+        let mut value = vec![0; 100];
+        values(0).write(3, &mut value);
+        value[40] ^= 1;
+        assert_eq!(values(2).first_difference(3, &value), 40, "its generation is no difference");
     }
 
     proptest! {

@@ -8,6 +8,7 @@ use crate::model::{
 };
 use crate::plan::{self, Step, Work};
 use crate::scenario::{Group, Scenario, info, profile_name, strict};
+use crate::target::external::External;
 use crate::target::{self, Catalogue};
 use anyhow::bail;
 use jiff::Timestamp;
@@ -75,6 +76,9 @@ pub struct Foreign {
     pub url: Option<String>,
     /// Its address without the password; none where the catalogue gives it.
     pub shown: Option<String>,
+    /// PEM file of the certificates that are believed instead of the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_roots: Option<PathBuf>,
     /// What our keys there begin with.
     pub prefix: String,
     /// Our keys there are `0..keys_max`; 0 of an HTTP server, to which nothing is written.
@@ -88,6 +92,15 @@ pub struct Foreign {
 }
 
 impl Foreign {
+    /// The server, at the address that was given, or at the one that the catalogue has.
+    ///
+    /// # Errors
+    /// As [`Catalogue::reach`].
+    pub fn reach(&self, catalogue: &mut Catalogue) -> anyhow::Result<Vec<External>> {
+        let url = self.url.as_deref().or(self.shown.as_deref());
+        catalogue.reach(url, self.tls_roots.as_deref(), &self.prefix, self.keys_max)
+    }
+
     /// Whether it is only read, so that nothing of ours can be left there.
     #[must_use]
     pub fn only_reads(&self) -> bool {
@@ -329,14 +342,15 @@ pub fn begin(
         const NOT_OURS: &str = "The server was already running and is not the runner's";
         notes.push(if foreign.only_reads() {
             format!(
-                "{NOT_OURS}: its CPU time and its memory are not known, so neither they nor what others used of the \
-                 machine meanwhile are among the figures. One page was read, by GET alone, and every answer was compared \
-                 with the first."
+                "{NOT_OURS}: where its process was not found by the socket it listens on, its CPU time and its memory \
+                 are not known, so neither they nor what others used of the machine meanwhile are among the figures. One \
+                 page was read, by GET alone, and every answer was compared with the first."
             )
         } else {
             format!(
-                "{NOT_OURS}: its CPU time is what its INFO says, its memory is not looked at, and it was written to \
-                 only under {}, which was deleted afterwards.",
+                "{NOT_OURS}: where its process was not found by the socket it listens on, its CPU time is what its INFO \
+                 says, if it says anything, and its memory is not looked at. It was written to only under {}, which was \
+                 deleted afterwards.",
                 foreign.prefix
             )
         });

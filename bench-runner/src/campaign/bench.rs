@@ -34,10 +34,7 @@ impl Bench {
         }
         let reached = match &tools.external {
             None => Vec::new(),
-            Some(foreign) => {
-                let url = foreign.url.as_deref().or(foreign.shown.as_deref());
-                catalogue.reach(url, &foreign.prefix, foreign.keys_max)?
-            }
+            Some(foreign) => foreign.reach(&mut catalogue)?,
         };
         for (external, foreign) in reached.iter().zip(&tools.external) {
             let consent = Consent { remote: foreign.allow_remote, non_empty: foreign.allow_non_empty };

@@ -5,7 +5,8 @@ use super::carry::told;
 use super::journal::{Disturbance, Finished, Journal};
 use crate::export::assemble;
 use crate::model::{
-    Mode, RUN_SCHEMA, Role, Run, RunState, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord, Status, Tool,
+    Cell, Mode, RUN_SCHEMA, Role, Run, RunState, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord, Status,
+    Tool,
 };
 use crate::plan::{Step, StepOutcome, mode_name};
 use jiff::Timestamp;
@@ -49,6 +50,7 @@ pub fn record(campaign: &Campaign, journal: &Journal) -> anyhow::Result<(Run, Ve
             }
         })
         .collect();
+    notes.extend(doubtful(&scenarios));
     let now = Timestamp::now();
     let elapsed_s =
         campaign.started_at.parse::<Timestamp>().map_or(0.0, |then| now.duration_since(then).as_secs_f64());
@@ -98,6 +100,29 @@ fn disturbances(campaign: &Campaign, finished: &BTreeMap<u32, Finished>) -> Vec<
         disturbed.len(),
         finished.len()
     )]
+}
+
+/// What a reader has to know of figures that stand: cells that are of several regimes, or whose generator was late, in
+/// most of their trials. A sentence each, with the first of them.
+#[must_use]
+pub fn doubtful(scenarios: &[ScenarioRecord]) -> Vec<String> {
+    let of = |name: &str, many: &str| {
+        let told = |cell: &Cell| {
+            let said: Vec<&str> =
+                cell.trials.iter().filter_map(|trial| trial.facts.get(name)?.as_str()).collect();
+            let is_most = 2 * said.len() > cell.trials.len();
+            said.first().filter(|_| is_most).map(|said| format!("{}: {said}", cell.key))
+        };
+        let cells = scenarios.iter().flat_map(|record| &record.cells);
+        let all: Vec<String> = cells.filter(|cell| cell.status == Status::Ok).filter_map(told).collect();
+        let first = all.first()?;
+        let cells = if all.len() == 1 { "1 cell is".to_owned() } else { format!("{} cells are", all.len()) };
+        Some(format!("{cells} {many}; the first, {first}"))
+    };
+    let regimes = of("regime", "a mean of several regimes");
+    let late =
+        of("late_sender", "an open loop whose generator was late by more than a tenth of a percentile");
+    regimes.into_iter().chain(late).collect()
 }
 
 /// What came to no figure although it was tried: a line per target and mode, with the first reason.

@@ -4,6 +4,7 @@ use super::stdout::put;
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, Global};
 use crate::target::external::{is_prefix, parse};
 use anyhow::{Error, bail};
+use std::path::PathBuf;
 
 /// List or delete keys that a killed run left on a running server
 #[derive(Debug, clap::Args)]
@@ -18,6 +19,9 @@ pub(super) struct Args {
     /// The server: redis://[user:password@]host:port[/database], rediss://…, unix:///path
     #[arg(long, value_name = "URL")]
     target: String,
+    /// Trust the certificates in this PEM file instead of the system's
+    #[arg(long, value_name = "FILE")]
+    tls_roots: Option<PathBuf>,
     /// Delete the keys with this prefix; without it, only list prefixes
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
@@ -25,7 +29,7 @@ pub(super) struct Args {
 
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
-    let server = parse(&args.target).map_err(Error::msg)?;
+    let server = parse(&args.target).map_err(Error::msg)?.believing(args.tls_roots);
     if server.page.is_some() {
         bail!(
             "{} is an HTTP server: bench-runner only reads from it, so there is nothing to clean",

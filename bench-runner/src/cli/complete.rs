@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
   bench-runner complete --version 0.5.1          exit code 1 if something is missing
   bench-runner complete --version 0.5.1 --format json
 
-A version needs, on one machine: every cell of the profile quick, every cell of the profile release in the groups \
+A version needs, of each scenario on one machine: every cell of the profile quick, every cell of the profile release in the groups \
 that results/versions.toml lists for it (all groups for a minor version), and a verdict on every claim of these groups. \
 Scenarios and claims that a later version added (`since`) are not owed. \
 Cells of targets that exist only as an image may be skipped. All runs must come from the same engine sources (the git tree \
@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// The version
     #[arg(long = "version", value_name = "VERSION")]
     version: String,
-    /// Only this machine [default: of each profile the one that lacks least]
+    /// Only this machine [default: of each scenario the one that lacks least]
     #[arg(long, value_name = "KEY")]
     machine: Option<String>,
     /// Folder of the records [default: <root>/results]
@@ -45,9 +45,17 @@ struct OnMachine {
     runs: Vec<(Run, Vec<ScenarioRecord>)>,
 }
 
+impl OnMachine {
+    fn stored(&self) -> impl Iterator<Item = Stored<'_>> {
+        self.runs.iter().flat_map(|(run, records)| {
+            records.iter().map(move |record| Stored { profile: run.profile, record })
+        })
+    }
+}
+
 /// What a version lacks.
 struct Found {
-    /// Of each profile that is owed, the machine that lacks least, and how many cells are owed.
+    /// Of each profile that is owed, the machines whose scenarios lack least, and how many cells these have.
     machines: Vec<(Profile, String, usize)>,
     engine_trees: BTreeSet<String>,
     cells: Vec<Lack>,
@@ -88,24 +96,24 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         claims,
     };
     for profile in [Profile::Quick, Profile::Release] {
-        let of_profile: Vec<&Owed> = owed.values().filter(|one| one.profile == profile).collect();
-        if of_profile.is_empty() {
-            continue;
+        // Figures are compared within a scenario, so each has to be whole somewhere, not all in one place.
+        let mut by_scenario: BTreeMap<&str, Vec<&Owed>> = BTreeMap::new();
+        for one in owed.values().filter(|one| one.profile == profile) {
+            by_scenario.entry(&one.scenario).or_default().push(one);
         }
-        let lacks = machines.iter().map(|machine| {
-            let stored: Vec<Stored> = machine
-                .runs
-                .iter()
-                .flat_map(|(run, records)| {
-                    records.iter().map(|record| Stored { profile: run.profile, record })
-                })
-                .collect();
-            (&machine.key, release::lacking(of_profile.iter().copied(), &stored, &elsewhere))
-        });
-        if let Some((key, mut lacks)) = lacks.min_by_key(|(_, lacks)| lacks.len()) {
-            found.machines.push((profile, key.clone(), of_profile.len()));
-            found.cells.append(&mut lacks);
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for of_scenario in by_scenario.into_values() {
+            let lacks = machines.iter().map(|machine| {
+                let stored: Vec<Stored> = machine.stored().collect();
+                (machine.key.as_str(), release::lacking(of_scenario.iter().copied(), &stored, &elsewhere))
+            });
+            if let Some((key, mut lacks)) = lacks.min_by_key(|(_, lacks)| lacks.len()) {
+                *counts.entry(key).or_default() += of_scenario.len();
+                found.cells.append(&mut lacks);
+            }
         }
+        let counts = counts.into_iter().map(|(key, count)| (profile, key.to_owned(), count));
+        found.machines.extend(counts);
     }
     put(&match global.format {
         Format::Json => format!("{:#}\n", as_json(version, &groups, &found)),

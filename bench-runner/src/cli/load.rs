@@ -4,7 +4,7 @@
 //! `key:000000000000 …`, so point it at a server of your own only.
 
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, EXIT_USAGE, Format, Global};
-use crate::load::arrivals::{Arrival, Open};
+use crate::load::arrivals::{Arrival, Open, Sender};
 use crate::load::client::{Address, Client, Endpoint, TlsEndpoint};
 use crate::load::generator::{Connections, Generator, Held, Pace, Stretch, Stretched, raise_open_files};
 use crate::load::http;
@@ -217,7 +217,7 @@ impl Args {
                     ArrivalFlag::Poisson => Arrival::Poisson,
                 },
                 in_flight_bound: self.in_flight_bound,
-                sleeps: false,
+                sender: Sender::Wakes,
             }),
             Some(per_second) => Pace::Held(Held::PerSecond(per_second)),
         };

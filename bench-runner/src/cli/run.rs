@@ -17,7 +17,7 @@ use crate::output::progress::{Shown, words};
 use crate::output::summary;
 use crate::plan::{Plan, Step, WirePhase, Work};
 use crate::target::Catalogue;
-use crate::target::external::{draw_prefix, redacted};
+use crate::target::external::{draw_prefix, is_address, redacted};
 use crate::{db, export};
 use anyhow::{Context as _, bail};
 use serde_json::json;
@@ -68,6 +68,9 @@ pub(super) struct Args {
     /// Measure a running server even if its database contains keys; they are not changed
     #[arg(long)]
     allow_non_empty: bool,
+    /// Trust the certificates in this PEM file, instead of the system's, of a running server that speaks TLS
+    #[arg(long, value_name = "FILE")]
+    tls_roots: Option<PathBuf>,
     /// Measure a running server on another machine: only with the consent of its owner
     #[arg(long)]
     allow_remote: bool,
@@ -76,7 +79,7 @@ pub(super) struct Args {
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.clone().unwrap_or_else(|| global.root.join("results"));
-    let url = args.selection.targets.iter().find(|target| target.contains("://")).cloned();
+    let url = args.selection.targets.iter().find(|target| is_address(target)).cloned();
     if url.is_some() && args.selection.targets.len() > 1 {
         bail!("a running server cannot be combined with other targets: give one --target");
     }
@@ -96,8 +99,8 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             // What was left where it was interrupted, under the same prefix, is not somebody else's.
             let again = catalogue::foreign(&global.root)?;
             let mut known = catalogue::targets(&global.root, &again)?;
-            let address = foreign.url.as_deref().or(foreign.shown.as_deref());
-            for external in known.reach(address, &foreign.prefix, foreign.keys_max)? {
+            foreign.tls_roots = tls_roots(&args).or_else(|| foreign.tls_roots.take());
+            for external in foreign.reach(&mut known)? {
                 external.clean().map_err(anyhow::Error::msg)?;
             }
             again
@@ -205,6 +208,7 @@ fn foreign(args: &Args, url: Option<String>, steps: &[Step]) -> Option<Foreign> 
     Some(Foreign {
         shown: url.as_deref().map(redacted),
         url,
+        tls_roots: tls_roots(args),
         prefix: draw_prefix(),
         keys_max,
         planned_bytes: bytes.unwrap_or(0),
@@ -213,15 +217,26 @@ fn foreign(args: &Args, url: Option<String>, steps: &[Step]) -> Option<Foreign> 
     })
 }
 
+/// The certificates to believe. Absolute, because a resumed run may be started from another folder.
+fn tls_roots(args: &Args) -> Option<PathBuf> {
+    args.tls_roots.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+}
+
 /// A run that was killed may have left keys on a server that is not ours: says how they are removed.
 fn warn_of_left_behind(results: &Path) {
     let Ok((_, campaign)) = Journal::open(results, None) else { return };
     let Some(foreign) = campaign.tools.external.as_ref().filter(|it| !it.only_reads()) else { return };
     let target = foreign.shown.as_deref().unwrap_or("redis://HOST:PORT");
+    // A memcached cannot list its keys, so only the run that knows their names removes them.
+    let removes = if target.starts_with("memcached://") {
+        String::new()
+    } else {
+        format!(", `bench-runner clean --target {target} --prefix {}` removes them", foreign.prefix)
+    };
     eprintln!(
         "bench-runner: run {} was interrupted and may have left keys that begin with {}: `bench-runner run --resume {}` \
-         goes on with it, `bench-runner clean --target {target} --prefix {}` removes them",
-        campaign.id, foreign.prefix, campaign.id, foreign.prefix
+         goes on with it{removes}",
+        campaign.id, foreign.prefix, campaign.id
     );
 }
 
@@ -322,6 +337,9 @@ fn close(folder: &Path, journal: Journal, way: &Way, global: &Global) -> anyhow:
     }
     if let Some(said) = super::publish::disturbed(scenarios.iter().flat_map(|record| &record.cells)) {
         eprintln!("bench-runner: {said}: `publish` refuses this run, and `claims` judges none of them");
+    }
+    for line in finish::doubtful(&scenarios) {
+        eprintln!("bench-runner: {line}");
     }
     let broken = finish::broken(&scenarios);
     for line in &broken {

@@ -80,7 +80,7 @@ pub(super) struct SelectionArgs {
     #[arg(long = "group", value_name = "GROUP", value_enum)]
     pub(super) groups: Vec<GroupFlag>,
     /// Only this target; may be repeated. With run, the URL of one running server instead:
-    /// redis://[user:password@]host:port[/database], rediss://…, unix:///path, or http(s)://host:port/path,
+    /// redis://[user:password@]host:port[/database], rediss://…, unix:///path, host:port, memcached://host:port, or http(s)://host:port/path,
     /// of which only that page is requested
     #[arg(long = "target", value_name = "KEY|URL")]
     pub(super) targets: Vec<String>,

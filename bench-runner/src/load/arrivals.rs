@@ -35,8 +35,19 @@ pub struct Open {
     /// Most requests that may be under way or waiting for a connection at one time, of all threads together;
     /// one more is skipped, and counted.
     pub in_flight_bound: u64,
-    /// Sleeps until a request is due instead of looking at the clock for the last of it: somebody else needs its CPU.
-    pub sleeps: bool,
+    /// What is done until a request is due.
+    pub sender: Sender,
+}
+
+/// What a generator thread does until a request is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// Sleeps until then: somebody else needs its CPU.
+    Sleeps,
+    /// Sleeps for most of a long gap, and looks at the clock for the last of it.
+    Wakes,
+    /// Looks at the clock all the time: never late because it slept.
+    Spins,
 }
 
 /// The intended starts of one thread, ns since the beginning, rising.

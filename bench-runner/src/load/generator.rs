@@ -12,9 +12,10 @@ pub use super::held::Held;
 use super::poller::Poller;
 use super::recorder::{Recorder, Times};
 use super::request::{Protocol, Source, Workload};
-use super::stream::Connector;
+use super::stream::{Connector, Stream};
 use super::values::Values;
 use super::worker::{Part, Turn};
+use super::written::Written;
 use crate::model::OpenLoop;
 use std::path::Path;
 use std::sync::Barrier;
@@ -61,6 +62,8 @@ pub const LONG_NS: u64 = 5_000_000_000;
 pub struct Stretched {
     /// Everything seen, of all threads.
     pub recorder: Recorder,
+    /// Writes that were acknowledged.
+    pub written: Written,
     /// From the first send to the last reply, of an open loop at least to the end of its schedule, ns.
     pub elapsed_ns: u64,
     /// Requests sent, of which the last ones may be unanswered after a loss or a timeout.
@@ -146,17 +149,7 @@ impl Generator {
         }
         let connector = Connector::new(address).map_err(connecting)?;
         for client in 0..wanted.clients as usize {
-            let stream = match wanted.protocol {
-                Protocol::Resp2 => Client::connect_by(&connector, address, PATIENCE)?.into_stream(),
-                Protocol::Resp3 => {
-                    let mut client = Client::connect_by(&connector, address, PATIENCE)?;
-                    client.hello3()?;
-                    client.into_stream()
-                }
-                Protocol::Memcached | Protocol::Http(_) | Protocol::Page(_) => {
-                    connector.connect(PATIENCE).map_err(connecting)?
-                }
-            };
+            let stream = open_stream(&connector, address, wanted.protocol)?;
             let shard = &mut shards[client % threads];
             let connection = Connection::new(stream).map_err(failed)?;
             connection.listen(&shard.poller, shard.connections.len()).map_err(failed)?;
@@ -217,6 +210,26 @@ impl Generator {
     }
 }
 
+/// A connection that speaks a protocol, authenticated and answered once where the protocol has a way.
+pub(super) fn open_stream(
+    connector: &Connector,
+    address: &Address,
+    protocol: &Protocol,
+) -> Result<Stream, ClientError> {
+    match protocol {
+        Protocol::Resp2 => Ok(Client::connect_by(connector, address, PATIENCE)?.into_stream()),
+        Protocol::Resp3 => {
+            let mut client = Client::connect_by(connector, address, PATIENCE)?;
+            client.hello3()?;
+            Ok(client.into_stream())
+        }
+        Protocol::Memcached | Protocol::Http(_) | Protocol::Page(_) => {
+            let what = || format!("connecting to {}", address.endpoint);
+            connector.connect(PATIENCE).map_err(|error| ClientError::Io { what: what(), error })
+        }
+    }
+}
+
 /// Refused pinning is no error: the record says where the threads were allowed to run.
 fn pin(cpu: Option<usize>) {
     let Some(cpu) = cpu else { return };
@@ -235,6 +248,7 @@ fn merge(parts: Vec<Part>, stretch: &Stretch) -> Stretched {
     let mut whole = Stretched::default();
     for part in &parts {
         whole.recorder.merge(&part.recorder);
+        whole.written.merge(&part.written);
         whole.elapsed_ns = whole.elapsed_ns.max(part.last_reply_ns).max(part.schedule_ns);
         whole.sent += part.sent;
         whole.timed_out |= part.timed_out;

@@ -1,7 +1,7 @@
 //! Whole stretches of load over real sockets, against the servers of `test_server`.
 
 use super::address::{Address, Endpoint};
-use super::arrivals::{Arrival, Open};
+use super::arrivals::{Arrival, Open, Sender};
 use super::client::Client;
 use super::generator::{Connections, Generator, Held, Pace, Stretch, Stretched};
 use super::http;
@@ -38,7 +38,12 @@ fn open(per_second: f64, ms: u64, in_flight_bound: u64) -> Stretch {
         min_ns: ms * 1_000_000,
         min_operations: 0,
         limit: None,
-        pace: Pace::Open(Open { per_second, arrival: Arrival::Fixed, in_flight_bound, sleeps: false }),
+        pace: Pace::Open(Open {
+            per_second,
+            arrival: Arrival::Fixed,
+            in_flight_bound,
+            sender: Sender::Wakes,
+        }),
         ..counted(0)
     }
 }

@@ -3,7 +3,7 @@
 //! The protocol is described in memcached's `doc/protocol.txt`. Lifetimes are whole seconds there: a shorter one
 //! is rounded up, since 0 would mean for ever.
 
-use super::reply::{Answer, excerpt, first_difference};
+use super::reply::{Answer, excerpt};
 use super::request::{Asked, write_decimal};
 use super::values::{KEY_BYTES, Values, write_key};
 use crate::plan::Operation;
@@ -154,7 +154,7 @@ fn judge_value(
     if shape_only || values.is_right(asked.index, value) {
         return Answer::Right(used);
     }
-    let at = first_difference(value, asked.index, values);
+    let at = values.first_difference(asked.index, value);
     wrong(format!("gave {length} bytes of which byte {at} is wrong"))
 }
 

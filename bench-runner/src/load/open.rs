@@ -4,7 +4,7 @@
 //! are any (pipelined). Where no connection may take it, it waits; where too many are under way or waiting, it is
 //! skipped and counted. Requests that were due before the end are waited for after it.
 
-use super::arrivals::{Arrivals, Open};
+use super::arrivals::{Arrivals, Open, Sender};
 use super::connection::Connection;
 use super::generator::{Shard, share};
 use super::poller::{Events, Poller};
@@ -32,7 +32,7 @@ pub(super) fn drive(
         touched: Vec::new(),
         fresh: vec![None; connections.len()],
         delays: Times::new(),
-        sleeps: open.sleeps,
+        sender: open.sender,
     };
     let outcome = queue.drive(worker, connections, poller);
     worker.part.send_delays = Some(queue.delays);
@@ -50,7 +50,7 @@ struct Queue {
     /// Of each of them, how many of its last requests never had to wait for it.
     fresh: Vec<Option<usize>>,
     delays: Times,
-    sleeps: bool,
+    sender: Sender,
 }
 
 impl Queue {
@@ -74,7 +74,7 @@ impl Queue {
                 return Ok(());
             }
             let gap_ns = self.arrivals.next_ns().saturating_sub(worker.now_ns());
-            let timeout = if more { sleepable(gap_ns, self.sleeps) } else { LOOK_UP };
+            let timeout = if more { sleepable(gap_ns, self.sender) } else { LOOK_UP };
             wait(poller, &mut events, timeout)?;
             if timeout.is_zero() && events.is_empty() {
                 worker.spins();

@@ -14,6 +14,8 @@ pub const HIGH_NS: u64 = 60_000_000_000;
 pub const DIGITS: u8 = 3;
 /// Length of a window, ns.
 pub const WINDOW_NS: u64 = 1_000_000_000;
+/// Length of a slot, ns: what is shorter is no pause of a load.
+pub const SLOT_NS: u64 = 10_000_000;
 
 /// Response times of one operation.
 #[derive(Debug, Clone)]
@@ -117,6 +119,8 @@ pub struct Recorder {
     times: [Option<Times>; 3],
     /// Replies per window, from the beginning of the stretch.
     pub windows: Vec<u64>,
+    /// Replies per slot, from the beginning of the stretch.
+    pub slots: Vec<u32>,
     /// Response times per window, of all operations together; empty unless they were asked for.
     window_times: Vec<Times>,
     /// Response times are kept per window, too.
@@ -155,6 +159,11 @@ impl Recorder {
             self.windows.resize(window + 1, 0);
         }
         self.windows[window] += count;
+        let slot = (since_start_ns / SLOT_NS) as usize;
+        if slot >= self.slots.len() {
+            self.slots.resize(slot + 1, 0);
+        }
+        self.slots[slot] = self.slots[slot].saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         if self.window_percentiles {
             if window >= self.window_times.len() {
                 self.window_times.resize_with(window + 1, || Times::intended(intended));
@@ -204,6 +213,12 @@ impl Recorder {
         }
         for (mine, theirs) in self.windows.iter_mut().zip(&other.windows) {
             *mine += theirs;
+        }
+        if self.slots.len() < other.slots.len() {
+            self.slots.resize(other.slots.len(), 0);
+        }
+        for (mine, theirs) in self.slots.iter_mut().zip(&other.slots) {
+            *mine = mine.saturating_add(*theirs);
         }
         for (window, theirs) in other.window_times.iter().enumerate() {
             match self.window_times.get_mut(window) {
@@ -267,6 +282,7 @@ mod tests {
         two.record(Operation::Get, 30, 1_600_000_000);
         one.merge(&two);
         assert_eq!(one.windows, [1, 2]);
+        assert_eq!((one.slots.len(), one.slots[0], one.slots[150], one.slots[160]), (161, 1, 1, 1));
         assert_eq!(one.times(Operation::Set).unwrap().count(), 2);
         assert_eq!(one.times(Operation::Get).unwrap().count(), 1);
         assert_eq!(one.counts.operations, 3);

@@ -37,13 +37,6 @@ pub fn judge(input: &[u8], asked: &Asked, values: &Values, workload: &Workload) 
     }
 }
 
-/// The place of the first byte of `value` that key `index` does not have.
-pub(crate) fn first_difference(value: &[u8], index: u64, values: &Values) -> usize {
-    let mut right = vec![0; value.len()];
-    values.write(index, &mut right);
-    value.iter().zip(&right).position(|(one, other)| one != other).unwrap_or(0)
-}
-
 /// Part of what a target said, short enough for a reason and on one line.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(120)]).into_owned();

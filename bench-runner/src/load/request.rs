@@ -71,7 +71,11 @@ impl Protocol {
     /// Whether a connection is of use after its first answer.
     #[must_use]
     pub fn keeps_connections(&self) -> bool {
-        !matches!(self, Self::Http(target) if target.close)
+        match self {
+            Self::Http(target) => !target.close,
+            Self::Page(page) => !page.closes(),
+            Self::Resp2 | Self::Resp3 | Self::Memcached => true,
+        }
     }
 
     /// The same on connections that are kept.

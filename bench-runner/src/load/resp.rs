@@ -1,6 +1,6 @@
 //! The Redis protocol under load: requests written from templates, replies judged by the bytes they must have.
 
-use super::reply::{Answer, excerpt, first_difference};
+use super::reply::{Answer, excerpt};
 use super::request::{Asked, write_decimal};
 use super::values::{KEY_BYTES, Values, write_key};
 use crate::plan::Operation;
@@ -132,7 +132,7 @@ fn judge_get(input: &[u8], asked: &Asked, values: &Values, shape_only: bool) -> 
     if shape_only || values.is_right(asked.index, value) {
         return Answer::Right(end + 2);
     }
-    let at = first_difference(value, asked.index, values);
+    let at = values.first_difference(asked.index, value);
     Answer::Wrong(
         end + 2,
         format!("GET of key {} gave {length} bytes of which byte {at} is wrong", asked.index),

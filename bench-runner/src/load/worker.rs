@@ -3,6 +3,7 @@
 //! One system call writes a connection's whole batch and one reads its replies. The input buffer belongs to the
 //! thread, not to the connection, so that a thousand connections do not push each other out of the cache.
 
+use super::arrivals::Sender;
 use super::connection::Connection;
 use super::generator::{LONG_NS, Pace, Shard, Stretch, thread_cpu_ns, thread_waited_ns};
 use super::http;
@@ -11,6 +12,7 @@ use super::recorder::{Recorder, Times};
 use super::reply::{Answer, judge};
 use super::request::{Asked, Protocol, Source, Workload};
 use super::values::Values;
+use super::written::Written;
 use crate::plan::Operation;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,6 +28,7 @@ pub(super) struct Turn {
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) recorder: Recorder,
+    pub(super) written: Written,
     pub(super) last_reply_ns: u64,
     pub(super) sent: u64,
     pub(super) timed_out: bool,
@@ -292,7 +295,12 @@ impl Worker<'_> {
         for asked in one.iter().chain(other) {
             let begin = used;
             match judge(&bytes[used..], asked, self.values, self.workload) {
-                Answer::Right(consumed) => used += consumed,
+                Answer::Right(consumed) => {
+                    used += consumed;
+                    if asked.operation == Operation::Set {
+                        self.part.written.add(*asked);
+                    }
+                }
                 Answer::Incomplete => break,
                 Answer::Broken(text) => {
                     broken = Some(text);
@@ -360,9 +368,13 @@ impl Worker<'_> {
 /// The kernel ends a sleep this much too late at times (timer slack and waking up), ns: the rest is spun.
 const SPIN_NS: u64 = 120_000;
 
-/// How much of the time until something is due can be slept, by one that has its CPU to itself or `shares` it.
-pub(super) fn sleepable(gap_ns: u64, shares: bool) -> Duration {
-    let spin_ns = if shares { 0 } else { SPIN_NS };
+/// How much of the time until something is due can be slept.
+pub(super) fn sleepable(gap_ns: u64, sender: Sender) -> Duration {
+    let spin_ns = match sender {
+        Sender::Sleeps => 0,
+        Sender::Wakes => SPIN_NS,
+        Sender::Spins => u64::MAX,
+    };
     Duration::from_nanos(gap_ns.saturating_sub(spin_ns)).min(LOOK_UP)
 }
 

@@ -11,6 +11,7 @@ mod memory_cap;
 mod os_stat;
 mod progress;
 mod ready;
+mod regime;
 mod shelf;
 mod startup;
 mod trial;

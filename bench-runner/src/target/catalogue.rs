@@ -90,15 +90,23 @@ impl Catalogue {
         }
     }
 
-    /// The targets that are already running, with the address that the catalogue gives each, or all with `url`.
+    /// The targets that are already running, with the address that the catalogue gives each, or all with
+    /// `url`. `tls_roots` are the certificates that are believed instead of the system's.
     ///
     /// # Errors
     /// An address cannot be read, or its host is not known.
-    pub fn reach(&mut self, url: Option<&str>, prefix: &str, keys_max: u64) -> anyhow::Result<Vec<External>> {
+    pub fn reach(
+        &mut self,
+        url: Option<&str>,
+        tls_roots: Option<&Path>,
+        prefix: &str,
+        keys_max: u64,
+    ) -> anyhow::Result<Vec<External>> {
         let mut reached = Vec::new();
         for target in &mut self.targets {
             let Some(address) = target.address.as_deref() else { continue };
             let parsed = external::parse(url.unwrap_or(address)).map_err(anyhow::Error::msg)?;
+            let parsed = parsed.believing(tls_roots.map(Path::to_owned));
             let found = External { keys_max, ..parsed.under(prefix) };
             reached.push(found.clone());
             target.external = Some(found);

@@ -79,6 +79,13 @@ impl Source {
         Self::own_cgroup(pid).unwrap_or(Self::Processes(pid))
     }
 
+    /// What a server says of itself, if it says anything.
+    #[must_use]
+    pub fn of_info(address: &Address) -> Self {
+        let info = Self::Info(Box::new(address.clone()));
+        if info.read().is_some() { info } else { Self::Unknown }
+    }
+
     /// As the record names it.
     #[must_use]
     pub fn name(&self) -> &'static str {

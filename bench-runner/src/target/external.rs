@@ -6,10 +6,12 @@
 //! the owner agrees. What may be sent at all is listed in `load/permit.rs`. Of an HTTP server one page is
 //! read, by GET, and nothing else: see [`Page`].
 
-use crate::load::client::{Address, Client, Endpoint, TlsEndpoint, info_field};
+use super::external_memcached::{delete_own, look};
+use crate::load::client::{Address, Answered, Client, ClientError, Endpoint, TlsEndpoint, info_field};
 use crate::load::http::Page;
+use crate::load::stream::Connector;
 use std::collections::BTreeMap;
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,8 +30,10 @@ pub struct External {
     pub shown: String,
     /// Our keys there are `0..keys_max`.
     pub keys_max: u64,
-    /// The page that is read of an HTTP server. Absent: it speaks the Redis protocol.
+    /// The page that is read of an HTTP server. Absent: it speaks another protocol.
     pub page: Option<Page>,
+    /// It speaks memcached's protocol. Neither this nor a page: the Redis protocol.
+    pub is_memcached: bool,
 }
 
 /// What the owner of the server allows.
@@ -63,19 +67,44 @@ pub fn is_http(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
+/// Whether a word names a running server and not a target of the catalogue, whose keys have no colon.
+#[must_use]
+pub fn is_address(word: &str) -> bool {
+    word.contains(':')
+}
+
 /// Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS), `unix:///path`,
-/// `http://host[:port][/path]` or `https://…`.
+/// `memcached://host[:port]`, `http://host[:port][/path]` or `https://…`; `host:port` is `redis://host:port`.
 ///
 /// # Errors
 /// It is no such address, or its host has none; says what an address looks like.
 pub fn parse(url: &str) -> Result<External, String> {
-    const SHAPES: &str = "write redis://[user:password@]host:port[/database], rediss://… for TLS, unix:///path, or \
-                          http://host:port/path";
+    const SHAPES: &str = "write redis://[user:password@]host:port[/database], rediss://… for TLS, unix:///path, \
+                          memcached://host:port, or http://host:port/path";
     if is_http(url) {
         return parse_http(url);
     }
+    let with_scheme;
+    let url: &str = if is_address(url) && !url.contains("://") {
+        // Without a scheme, nothing tells that there is a password to be hidden.
+        if url.contains('@') {
+            return Err(format!("a name and a password need a scheme: {SHAPES}"));
+        }
+        with_scheme = format!("redis://{url}");
+        &with_scheme
+    } else {
+        url
+    };
     let (scheme, rest) =
         url.split_once("://").ok_or_else(|| format!("'{}' is no address: {SHAPES}", redacted(url)))?;
+    if scheme == "memcached" {
+        if rest.is_empty() || rest.contains(['@', '/']) {
+            return Err(format!("memcached is named by host and port alone: {SHAPES}"));
+        }
+        let with_port = if has_port(rest) { rest.to_owned() } else { format!("{rest}:11211") };
+        let address = Address::of(endpoint(&with_port, false, url)?);
+        return Ok(External { address, shown: url.to_owned(), keys_max: 0, page: None, is_memcached: true });
+    }
     let password = std::env::var(PASSWORD_VARIABLE).ok().filter(|it| !it.is_empty());
     if scheme == "unix" {
         let path = PathBuf::from(rest);
@@ -83,7 +112,7 @@ pub fn parse(url: &str) -> Result<External, String> {
             return Err(format!("the path of a unix socket begins with /: {SHAPES}"));
         }
         let address = Address::of(Endpoint::Unix(path)).with_password(password);
-        return Ok(External { address, shown: url.to_owned(), keys_max: 0, page: None });
+        return Ok(External { address, shown: url.to_owned(), keys_max: 0, page: None, is_memcached: false });
     }
     let tls = match scheme {
         "redis" => false,
@@ -115,7 +144,7 @@ pub fn parse(url: &str) -> Result<External, String> {
         database,
         ..Address::of(endpoint).with_password(given.or(password))
     };
-    Ok(External { address, shown: redacted(url), keys_max: 0, page: None })
+    Ok(External { address, shown: redacted(url), keys_max: 0, page: None, is_memcached: false })
 }
 
 /// Reads `http://host[:port][/path][?query]` and `https://…`.
@@ -135,10 +164,16 @@ fn parse_http(url: &str) -> Result<External, String> {
     }
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     let tls = scheme == "https";
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
-    let with_port = if has_port { host.to_owned() } else { format!("{host}:{}", if tls { 443 } else { 80 }) };
+    let with_port =
+        if has_port(host) { host.to_owned() } else { format!("{host}:{}", if tls { 443 } else { 80 }) };
     let address = Address::of(endpoint(&with_port, tls, url)?);
-    Ok(External { address, shown: url.to_owned(), keys_max: 0, page: Some(Page::new(host, &path)) })
+    let page = Some(Page::new(host, &path));
+    Ok(External { address, shown: url.to_owned(), keys_max: 0, page, is_memcached: false })
+}
+
+/// Whether a host is followed by a port; colons in brackets are its own.
+fn has_port(host: &str) -> bool {
+    host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'))
 }
 
 /// Looks up `host:port`; `url` is only named in errors.
@@ -205,20 +240,69 @@ impl External {
             return page
                 .look(&self.address, TIMEOUT)
                 .map(drop)
-                .map_err(|reason| format!("{shown}: {reason}"));
+                .map_err(|reason| format!("{shown}: {reason}{}", self.tls_hint(&reason)));
         }
-        let told = |error: crate::load::client::ClientError| format!("{shown}: {error}");
-        let mut client = Client::connect(&self.address, TIMEOUT).map_err(told)?;
-        let held = client.expect_integer(&[b"DBSIZE"]).map_err(told)?;
-        if held > 0 && !consent.non_empty {
-            return Err(format!(
-                "{shown} holds {held} keys, and nothing was written. The runner writes only keys of its own under a \
-                 random prefix and deletes them afterwards, but the load competes with whoever uses the server: if \
-                 that may be, add --allow-non-empty"
-            ));
+        if self.is_memcached {
+            let told = look(&self.address, TIMEOUT).map_err(|error| format!("{shown}: {error}"))?;
+            self.may_hold((told.items > 0).then(|| format!("holds {} items", told.items)), consent)?;
+            return room(told.cap, told.used, planned_bytes).map_err(|reason| format!("{shown}: {reason}"));
         }
-        let info = client.info().map_err(told)?;
-        room(&info, planned_bytes).map_err(|reason| format!("{shown}: {reason}"))
+        let told = |error: ClientError| format!("{shown}: {error}");
+        let connected = Client::connect(&self.address, TIMEOUT);
+        let mut client =
+            connected.map_err(|error| format!("{shown}: {error}{}", self.tls_hint(&error.to_string())))?;
+        let holds = match client.call(&[b"DBSIZE"]).map_err(told)? {
+            Answered::Integer(0) => None,
+            Answered::Integer(held) => Some(format!("holds {held} keys")),
+            other => Some(format!(
+                "does not say how many keys it holds (DBSIZE was answered by {})",
+                other.describe()
+            )),
+        };
+        self.may_hold(holds, consent)?;
+        // One that does not know the command says nothing of a cap.
+        let Answered::Bulk(info) = client.call(&[b"INFO"]).map_err(told)? else { return Ok(()) };
+        let info = String::from_utf8_lossy(&info);
+        let number = |field| info_field(&info, field).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        room(number("maxmemory"), number("used_memory"), planned_bytes)
+            .map_err(|reason| format!("{shown}: {reason}"))
+    }
+
+    /// An error where it holds something, as `holds` says, and its owner has not agreed.
+    fn may_hold(&self, holds: Option<String>, consent: Consent) -> Result<(), String> {
+        let Some(holds) = holds.filter(|_| !consent.non_empty) else { return Ok(()) };
+        Err(format!(
+            "{} {holds}, and nothing was written. The runner writes only keys of its own under a \
+             random prefix and deletes them afterwards, but the load competes with whoever uses the server: if \
+             that may be, add --allow-non-empty",
+            self.shown
+        ))
+    }
+
+    /// What to write where a connection failed, as `said`, because one side speaks TLS and the other does not.
+    fn tls_hint(&self, said: &str) -> &'static str {
+        // Of an HTTP server most failures have another cause; it is not sent anything else for those.
+        let signs = ["status 400", "no HTTP", "closed the connection"];
+        let no_tls = ["corrupt message", "unexpected end of file", "reset by peer"];
+        let may_be_tls = self.page.is_none() || signs.iter().any(|sign| said.contains(sign));
+        match &self.address.endpoint {
+            Endpoint::Tls(_) if no_tls.iter().any(|sign| said.contains(sign)) => {
+                "; it does not seem to speak TLS: write redis:// or http://"
+            }
+            Endpoint::Tcp(socket) if may_be_tls && speaks_tls(*socket) => {
+                "; it speaks TLS: write rediss:// or https://"
+            }
+            _ => "",
+        }
+    }
+
+    /// The same, believing the certificates of a PEM file, where it is spoken to over TLS.
+    #[must_use]
+    pub fn believing(mut self, roots: Option<PathBuf>) -> Self {
+        if let Endpoint::Tls(tls) = &mut self.address.endpoint {
+            tls.roots = roots;
+        }
+        self
     }
 
     /// Deletes every key that we may have written there. Returns how many were there.
@@ -233,6 +317,11 @@ impl External {
         let prefix = String::from_utf8_lossy(&self.address.key_prefix).into_owned();
         if !is_prefix(&prefix) {
             return Err(format!("'{prefix}' is no prefix of the runner"));
+        }
+        if self.is_memcached {
+            return delete_own(&self.address, self.keys_max, TIMEOUT).map_err(|error| {
+                format!("keys that begin with {prefix} may be left on {}: {error}", self.shown)
+            });
         }
         Client::connect(&self.address, TIMEOUT).and_then(|mut client| client.delete_own(self.keys_max)).map_err(
             |error| {
@@ -273,7 +362,14 @@ impl External {
 
     /// Every key that matches, once or more; deletes those that `each` returns.
     fn scan(&self, pattern: &[u8], mut each: impl FnMut(&[u8]) -> Vec<u8>) -> Result<u64, String> {
-        let told = |error: crate::load::client::ClientError| format!("{}: {error}", self.shown);
+        if self.is_memcached {
+            return Err(format!(
+                "{} cannot list its keys, as no memcached can: what an interrupted run left there is deleted by \
+                 `bench-runner run --resume`",
+                self.shown
+            ));
+        }
+        let told = |error: ClientError| format!("{}: {error}", self.shown);
         let mut client = Client::connect(&self.address, TIMEOUT).map_err(told)?;
         let (mut cursor, mut deleted) = (b"0".to_vec(), 0);
         loop {
@@ -293,10 +389,17 @@ impl External {
     }
 }
 
+/// Whether a server answers a TLS handshake, with whatever certificate.
+fn speaks_tls(socket: SocketAddr) -> bool {
+    let endpoint = TlsEndpoint { socket, server_name: socket.ip().to_string(), roots: None };
+    // Without the system's certificates nothing can be said.
+    let Ok(connector) = Connector::new(&Address::of(Endpoint::Tls(endpoint))) else { return false };
+    let connected = connector.connect(Duration::from_secs(1));
+    connected.map_or_else(|error| error.to_string().contains("certificate"), |_| true)
+}
+
 /// Whether a store has room for ours without throwing away its owner's keys.
-fn room(info: &str, planned_bytes: u64) -> Result<(), String> {
-    let number = |field| info_field(info, field).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-    let (cap, used) = (number("maxmemory"), number("used_memory"));
+fn room(cap: u64, used: u64, planned_bytes: u64) -> Result<(), String> {
     if cap == 0 || used.saturating_add(planned_bytes) <= cap {
         return Ok(());
     }
@@ -323,12 +426,28 @@ mod tests {
         assert_eq!(it.shown, "redis://me:…@127.0.0.1/3");
         assert!(matches!(parse("rediss://[::1]:7001").unwrap().address.endpoint, Endpoint::Tls(_)));
         assert!(matches!(parse("unix:///run/r.sock").unwrap().address.endpoint, Endpoint::Unix(_)));
-        for wrong in ["127.0.0.1:6379", "ftp://x", "redis://127.0.0.1/x", "unix://r"] {
+        let it = parse("memcached://127.0.0.1").unwrap();
+        assert_eq!((it.address.endpoint.socket().unwrap().port(), it.is_memcached), (11_211, true));
+        let it = parse("127.0.0.1:7000").unwrap();
+        assert_eq!(
+            (it.address.endpoint.socket().unwrap().port(), it.shown.as_str()),
+            (7000, "redis://127.0.0.1:7000")
+        );
+        for wrong in [
+            "redis-server",
+            "ftp://x",
+            "redis://127.0.0.1/x",
+            "unix://r",
+            "127.0.0.1:x",
+            "memcached://me@127.0.0.1/",
+        ] {
             let error = parse(wrong).unwrap_err();
             assert!(error.contains("redis") || error.contains('/'), "{error}");
             assert_eq!(error.lines().count(), 1);
         }
-        assert!(!parse("redis://u:hunter2@127.0.0.1/x").unwrap_err().contains("hunter2"));
+        for wrong in ["redis://u:hunter2@127.0.0.1/x", "u:hunter2@127.0.0.1:7000"] {
+            assert!(!parse(wrong).unwrap_err().contains("hunter2"), "{wrong}");
+        }
     }
 
     #[test]
@@ -374,8 +493,7 @@ mod tests {
 
     #[test]
     fn a_cap_without_room_is_refused() {
-        let info = "maxmemory:1000\r\nused_memory:900\r\n";
-        assert!(room(info, 50).is_ok() && room("maxmemory:0\r\nused_memory:900\r\n", 1 << 40).is_ok());
-        assert!(room(info, 200).unwrap_err().contains("would evict its own keys"));
+        assert!(room(1_000, 900, 50).is_ok() && room(0, 900, 1 << 40).is_ok());
+        assert!(room(1_000, 900, 200).unwrap_err().contains("would evict its own keys"));
     }
 }

@@ -12,6 +12,8 @@ mod digest;
 pub(crate) use digest::sha256_file;
 mod driver;
 pub mod external;
+mod external_memcached;
+mod listener;
 pub mod memory;
 pub mod own_cgroup;
 pub(crate) mod page_cache;

@@ -3,9 +3,10 @@
 use super::command::run;
 use super::digest::{is_static, rustc_of, sha256_file};
 use super::external::External;
+use super::external_memcached::look;
 use super::workdir::first_there;
 use super::{AllocatorProbe, Catalogue, Definition, SettingScope, Setup, Start, start};
-use crate::load::client::{Client, info_field};
+use crate::load::client::{Client, ClientError, info_field};
 use crate::model::{Build, Role, Setting, TargetRecord};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -121,9 +122,19 @@ fn identify_external(external: &External, record: &mut TargetRecord) -> Result<(
         record.allocator = "unknown".to_owned();
         return Ok(());
     }
+    if external.is_memcached {
+        let told = look(&external.address, Duration::from_secs(10));
+        record.version = told.map_err(|error| format!("{}: {error}", external.shown))?.version;
+        record.allocator = "slabs".to_owned();
+        return Ok(());
+    }
     let info =
         Client::connect(&external.address, Duration::from_secs(10)).and_then(|mut client| client.info());
-    let info = info.map_err(|error| format!("{}: {error}", external.shown))?;
+    // A server that does not know the command is measured all the same.
+    let info = match info {
+        Err(ClientError::Unexpected { .. }) => String::new(),
+        other => other.map_err(|error| format!("{}: {error}", external.shown))?,
+    };
     let field = |name: &str| info_field(&info, name).map(str::to_owned);
     let name = field("server_name").unwrap_or_else(|| "redis".to_owned());
     let version = field(&format!("{name}_version")).or_else(|| field("redis_version"));

@@ -5,12 +5,13 @@ use super::container::{CPUS, Container, MEMORY_BYTES, Request};
 use super::cpu_time::Source;
 use super::digest::sha256_file;
 use super::external::External;
+use super::listener::listener;
 use super::memory::rss_bytes;
 use super::own_cgroup::Limit;
 use super::process::{Launch, NativeProcess, free_port};
 use super::ready::answers;
 use super::workdir::{Documents, as_user, lay_out, owner};
-use super::{Definition, Fill, Placed, Setup, locate};
+use super::{Definition, Fill, Placed, Protocol, Setup, locate};
 use crate::load::client::Address;
 use crate::load::http::Page;
 use crate::model::{Mode, ProcessFacts};
@@ -18,6 +19,9 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// No process has this id: what would be read of it is not there.
+const NOBODY: u32 = 0;
 
 /// How long a target may take from its start to its first right answer.
 const READY_WITHIN: Duration = Duration::from_secs(15);
@@ -80,8 +84,7 @@ impl Kind {
         match self {
             Self::Native(process) => process.pid(),
             Self::Container(container) => container.pid,
-            // No process has this id: what would be read of it is not there.
-            Self::External(_) => 0,
+            Self::External(_) => NOBODY,
         }
     }
 }
@@ -247,17 +250,25 @@ fn reach(definition: &Definition) -> Result<RunningTarget, String> {
     let begin = Instant::now();
     let address = external.address.clone();
     let patience = Duration::from_secs(10);
-    let (answered, cpu) = match &external.page {
-        Some(page) => (page.look(&address, patience).map(drop), Source::Unknown),
-        None => (answers(definition.protocol, &address, patience), Source::Info(Box::new(address.clone()))),
+    let answered = match &external.page {
+        Some(page) => page.look(&address, patience).map(drop),
+        None if external.is_memcached => answers(Protocol::Memcached, &address, patience),
+        None => answers(definition.protocol, &address, patience),
     };
     answered.map_err(|reason| format!("{}: {reason}", external.shown))?;
+    let ready_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let pid = listener(&address);
+    let cpu = match (pid, &external.page) {
+        (Some(pid), _) => Source::of(pid),
+        (None, page) if page.is_some() || external.is_memcached => Source::Unknown,
+        (None, _) => Source::of_info(&address),
+    };
     Ok(RunningTarget {
         cpu,
         address,
-        pid: 0,
-        ready_ms: begin.elapsed().as_secs_f64() * 1e3,
-        rss_bytes_start: 0,
+        pid: pid.unwrap_or(NOBODY),
+        ready_ms,
+        rss_bytes_start: pid.map_or(0, rss_bytes),
         kind: Kind::External(Reached(external)),
         _folder: None,
     })
@@ -327,10 +338,10 @@ impl RunningTarget {
         }
     }
 
-    /// Whether it was already running, and only its address is known.
+    /// Whether its process is known. Of a server that was already running it may not be.
     #[must_use]
-    pub fn is_external(&self) -> bool {
-        matches!(self.kind, Kind::External(_))
+    pub fn has_process(&self) -> bool {
+        self.pid != NOBODY
     }
 
     /// The page that is read of it, where it is an HTTP server that was already running.
@@ -340,6 +351,12 @@ impl RunningTarget {
             Kind::External(reached) => reached.0.page.as_ref(),
             Kind::Native(_) | Kind::Container(_) => None,
         }
+    }
+
+    /// Whether it was already running, and speaks memcached's protocol.
+    #[must_use]
+    pub fn is_memcached(&self) -> bool {
+        matches!(&self.kind, Kind::External(reached) if reached.0.is_memcached)
     }
 
     /// Ends it; returns when its process is gone.

@@ -24,7 +24,14 @@ const NAME_MAX: usize = 80;
 pub struct Page {
     path: String,
     request: Vec<u8>,
-    body: Arc<OnceLock<Vec<u8>>>,
+    found: Arc<OnceLock<Found>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    body: Vec<u8>,
+    /// The server ends the connection after each answer.
+    closes: bool,
 }
 
 impl Page {
@@ -32,13 +39,19 @@ impl Page {
     #[must_use]
     pub fn new(host: &str, path: &str) -> Self {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes();
-        Self { path: path.to_owned(), request, body: Arc::default() }
+        Self { path: path.to_owned(), request, found: Arc::default() }
     }
 
     /// How long its body is, bytes; None before it was looked at.
     #[must_use]
     pub fn body_bytes(&self) -> Option<usize> {
-        self.body.get().map(Vec::len)
+        self.found.get().map(|found| found.body.len())
+    }
+
+    /// Whether the server closed the connection after its first answer: then each request has its own.
+    #[must_use]
+    pub fn closes(&self) -> bool {
+        self.found.get().is_some_and(|found| found.closes)
     }
 
     /// Appends the request for it: always the same.
@@ -57,34 +70,38 @@ impl Page {
         };
         match self.fault(&reply) {
             Some(fault) => Answer::Wrong(reply.end, fault),
-            None if manners.closes => Answer::Broken(self.closing()),
+            None if manners.closes && !self.closes() => Answer::Broken(self.closing()),
             None => Answer::Right(reply.end),
         }
     }
 
-    /// Asks for it twice on one connection: what comes first is remembered, and is what every later answer must
-    /// be. Returns what the server says it is.
+    /// Asks for it twice, on one connection if that is kept: what comes first is remembered, and is what every later
+    /// answer must be. Returns what the server says it is.
     ///
     /// # Errors
     /// No connection within `timeout`, a status other than 200, a body whose length is not given, another body than
-    /// before, or a connection that is not kept. Each says what to do.
+    /// before, or a connection that is closed after the second answer only. Each says what to do.
     pub fn look(&self, address: &Address, timeout: Duration) -> Result<String, String> {
         let told = |error: std::io::Error| format!("connecting to {}: {error}", address.endpoint);
-        let mut stream = Connector::new(address).and_then(|it| it.connect(timeout)).map_err(told)?;
+        let connector = Connector::new(address).map_err(told)?;
+        let mut stream = connector.connect(timeout).map_err(told)?;
         let mut server = String::new();
-        for _ in 0..2 {
+        for is_first in [true, false] {
+            if !is_first && self.closes() {
+                stream = connector.connect(timeout).map_err(told)?;
+            }
             let input = self.ask(&mut stream)?;
             // It was whole when it was read.
             let Ok(Some((reply, manners))) = read_with_manners(&input) else {
                 return Err(format!("GET {} broke off", self.path));
             };
             if reply.code == 200 {
-                self.body.get_or_init(|| reply.body.to_vec());
+                self.found.get_or_init(|| Found { body: reply.body.to_vec(), closes: manners.closes });
             }
             if let Some(fault) = self.fault(&reply) {
                 return Err(fault);
             }
-            if manners.closes {
+            if manners.closes != self.closes() {
                 return Err(self.closing());
             }
             server = String::from_utf8_lossy(manners.server).chars().take(NAME_MAX).collect();
@@ -137,8 +154,8 @@ impl Page {
                 reply.code
             ));
         }
-        let first = self.body.get().map_or(&[][..], Vec::as_slice);
-        if reply.body == first {
+        let first = self.found.get().map_or(&[][..], |found| found.body.as_slice());
+        if *reply.body == *first {
             return None;
         }
         let at = reply.body.iter().zip(first).position(|(one, other)| one != other);
@@ -153,9 +170,8 @@ impl Page {
 
     fn closing(&self) -> String {
         format!(
-            "the server closes the connection after an answer to GET {} (Connection: close), and kept connections are \
-             measured: raise the number of requests that it allows on one (nginx: keepalive_requests, Apache: \
-             MaxKeepAliveRequests)",
+            "the server closes the connection after an answer to GET {} (Connection: close), and not after every one: \
+             raise the number of requests that it allows on one (nginx: keepalive_requests, Apache: MaxKeepAliveRequests)",
             self.path
         )
     }
@@ -171,7 +187,7 @@ mod tests {
 
     fn known(body: &str) -> Page {
         let page = Page::new("localhost:8080", "/a?b=c");
-        page.body.set(body.as_bytes().to_vec()).unwrap();
+        page.found.set(Found { body: body.as_bytes().to_vec(), closes: false }).unwrap();
         page
     }
 
@@ -210,17 +226,20 @@ mod tests {
     #[test]
     fn what_cannot_be_gone_on_with_is_broken() {
         let page = known("hello");
-        let chunked =
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n".to_vec();
         for (bytes, words) in [
             (answer("200 OK", "Connection: Close\r\n", "hello"), "keepalive_requests"),
             (b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello".to_vec(), "Connection: close"),
-            (chunked, "have the server send Content-Length"),
         ] {
             let Answer::Broken(text) = page.judge(&bytes) else { panic!("{words} was not seen") };
             assert!(text.contains(words), "{text}");
         }
         let kept = b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello";
         assert_eq!(page.judge(kept), Answer::Right(kept.len()));
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+        assert_eq!(page.judge(chunked), Answer::Right(chunked.len()));
+        let closing = Page::new("localhost:8080", "/");
+        closing.found.set(Found { body: b"hello".to_vec(), closes: true }).unwrap();
+        let last = answer("200 OK", "Connection: close\r\n", "hello");
+        assert_eq!(closing.judge(&last), Answer::Right(last.len()));
     }
 }

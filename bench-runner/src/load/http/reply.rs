@@ -4,6 +4,7 @@ use crate::load::reply::Answer;
 use crate::load::request::Asked;
 use crate::load::values::Values;
 use crate::plan::Operation;
+use std::borrow::Cow;
 
 /// Headers of one answer that are read; more of them are no answer that is waited for here.
 const HEADERS_MAX: usize = 64;
@@ -18,7 +19,7 @@ pub fn judge(input: &[u8], asked: &Asked, values: &Values, shape_only: bool) -> 
         Err(why) => return Answer::Broken(format!("{name} was answered by {why}")),
     };
     match (asked.operation, code) {
-        (Operation::Get, 200) => judge_body(body, end, asked, values, shape_only),
+        (Operation::Get, 200) => judge_body(&body, end, asked, values, shape_only),
         (Operation::Set, 200 | 201 | 204) | (Operation::Del, 200 | 204) => Answer::Right(end),
         (Operation::Get, 404) => Answer::Missed(end),
         _ => Answer::Wrong(end, format!("{name} of key {} was answered by status {code}", asked.index)),
@@ -26,10 +27,11 @@ pub fn judge(input: &[u8], asked: &Asked, values: &Values, shape_only: bool) -> 
 }
 
 /// A whole answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reply<'a> {
     pub(super) code: u16,
-    pub(super) body: &'a [u8],
+    /// Put together, where it came in chunks.
+    pub(super) body: Cow<'a, [u8]>,
     /// How long it is with its head, bytes.
     pub(super) end: usize,
 }
@@ -75,11 +77,53 @@ fn read_and<'a, T>(
         Err(error) => return Err(format!("no HTTP: {error}")),
     };
     let code = response.code.unwrap_or(0);
-    let length = body_length(code, response.headers).map_err(|why| format!("status {code} {why}"))?;
-    let end = head.checked_add(length).ok_or_else(|| format!("a body of {length} bytes"))?;
-    // A wrong length is known from the head: its body is still read, so that the next answer is found.
-    let Some(body) = input.get(head..end) else { return Ok(None) };
+    let framing = framing(code, response.headers).map_err(|why| format!("status {code} {why}"))?;
+    let (body, end) = match framing {
+        Framing::Length(length) => {
+            let end = head.checked_add(length).ok_or_else(|| format!("a body of {length} bytes"))?;
+            // A wrong length is known from the head: its body is still read, so that the next answer is found.
+            let Some(body) = input.get(head..end) else { return Ok(None) };
+            (Cow::Borrowed(body), end)
+        }
+        Framing::Chunks => {
+            let whole = unchunk(&input[head..]).map_err(|why| format!("status {code} {why}"))?;
+            let Some((body, length)) = whole else { return Ok(None) };
+            (Cow::Owned(body), head + length)
+        }
+    };
     Ok(Some((Reply { code, body, end }, look(&response))))
+}
+
+/// The chunks at the head of `input` in one piece, and how long they are as they lie there; None while they are not
+/// whole (RFC 9112, 7.1).
+fn unchunk(input: &[u8]) -> Result<Option<(Vec<u8>, usize)>, &'static str> {
+    let (mut body, mut at) = (Vec::new(), 0);
+    loop {
+        let (head, size) = match httparse::parse_chunk_size(&input[at..]) {
+            Ok(httparse::Status::Complete(found)) => found,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(_) => return Err("and a chunk whose size is no number"),
+        };
+        at += head;
+        if size == 0 {
+            let mut trailers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+            return match httparse::parse_headers(&input[at..], &mut trailers) {
+                Ok(httparse::Status::Complete((length, _))) => Ok(Some((body, at + length))),
+                Ok(httparse::Status::Partial) => Ok(None),
+                Err(_) => Err("and chunks that end with no empty line"),
+            };
+        }
+        let size = usize::try_from(size).map_err(|_| "and a chunk that is too long")?;
+        let end = at.checked_add(size).ok_or("and a chunk that is too long")?;
+        let Some(chunk) = input.get(at..end) else { return Ok(None) };
+        match input.get(end..end + 2) {
+            None => return Ok(None),
+            Some(b"\r\n") => {}
+            Some(_) => return Err("and a chunk that is longer than it says"),
+        }
+        body.extend_from_slice(chunk);
+        at = end + 2;
+    }
 }
 
 /// The status code at the head of `input`, if a whole status line is there.
@@ -99,21 +143,27 @@ fn judge_body(body: &[u8], end: usize, asked: &Asked, values: &Values, shape_onl
     if shape_only || values.is_right(asked.index, body) {
         return Answer::Right(end);
     }
-    let mut right = vec![0; length];
-    values.write(asked.index, &mut right);
-    let at = body.iter().zip(&right).position(|(one, other)| one != other).unwrap_or(0);
+    let at = values.first_difference(asked.index, body);
     Answer::Wrong(end, format!("GET of key {} gave {length} bytes of which byte {at} is wrong", asked.index))
 }
 
-fn body_length(code: u16, headers: &[httparse::Header<'_>]) -> Result<usize, &'static str> {
+/// How the end of a body is known.
+enum Framing {
+    Length(usize),
+    Chunks,
+}
+
+fn framing(code: u16, headers: &[httparse::Header<'_>]) -> Result<Framing, &'static str> {
     if (100..200).contains(&code) || code == 204 || code == 304 {
-        return Ok(0);
+        return Ok(Framing::Length(0));
     }
-    let mut length: Option<usize> = None;
+    let (mut length, mut is_chunked): (Option<usize>, bool) = (None, false);
     for header in headers {
         if header.name.eq_ignore_ascii_case("transfer-encoding") {
-            return Err("and a body in pieces (Transfer-Encoding), which is not read here: \
-                        have the server send Content-Length");
+            if !header.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+                return Err("and a Transfer-Encoding that is not 'chunked'");
+            }
+            is_chunked = true;
         }
         if header.name.eq_ignore_ascii_case("content-length") {
             // Digits alone (RFC 9112, 6.3): a sign would pass as a number.
@@ -127,7 +177,13 @@ fn body_length(code: u16, headers: &[httparse::Header<'_>]) -> Result<usize, &'s
             }
         }
     }
-    length.ok_or("without saying how long its body is (Content-Length)")
+    match (length, is_chunked) {
+        // Two readers would find two ends (RFC 9112, 6.3).
+        (Some(_), true) => Err("and both a length of its body and chunks"),
+        (None, true) => Ok(Framing::Chunks),
+        (Some(length), false) => Ok(Framing::Length(length)),
+        (None, false) => Err("without saying how long its body is (Content-Length)"),
+    }
 }
 
 fn method(operation: Operation) -> &'static str {
@@ -156,11 +212,22 @@ mod tests {
         answer("200 OK", "content-length: 64\r\n", &body)
     }
 
+    /// The same document in two chunks, with a trailer.
+    fn chunked(document: &[u8]) -> Vec<u8> {
+        let body = &document[document.len() - 64..];
+        let pieces =
+            [&b"3;x=y\r\n"[..], &body[..3], b"\r\n3D\r\n", &body[3..], b"\r\n0\r\nDigest: z\r\n\r\n"]
+                .concat();
+        answer("200 OK", "Transfer-Encoding: Chunked\r\n", &pieces)
+    }
+
     #[test]
     fn right_answers_are_right_and_every_shorter_piece_is_incomplete() {
         let values = Values::new(1, 64);
+        let chunked = chunked(&document(3, &values));
         for (operation, bytes) in [
             (Operation::Get, document(3, &values)),
+            (Operation::Get, chunked),
             (Operation::Set, answer("201 Created", "Content-Length: 2\r\n", b"ok")),
             (Operation::Del, answer("204 No Content", "", b"")),
         ] {
@@ -203,9 +270,15 @@ mod tests {
     fn what_cannot_be_read_is_said_with_its_status() {
         let values = Values::new(1, 64);
         for (bytes, words) in [
+            (answer("200 OK", "Transfer-Encoding: gzip, chunked\r\n", b"0\r\n\r\n"), "is not 'chunked'"),
+            (answer("200 OK", "Transfer-Encoding: chunked\r\n", b"x\r\n"), "size is no number"),
             (
-                answer("200 OK", "Transfer-Encoding: chunked\r\n", b"0\r\n\r\n"),
-                "status 200 and a body in pieces",
+                answer("200 OK", "Transfer-Encoding: chunked\r\n", b"2\r\nabc\r\n0\r\n\r\n"),
+                "longer than it says",
+            ),
+            (
+                answer("200 OK", "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", b"0\r\n\r\n"),
+                "both a length of its body and chunks",
             ),
             (answer("503 Busy", "", b"?"), "status 503 without saying"),
             (answer("200 OK", "Content-Length: many\r\n", b""), "no number"),

@@ -14,7 +14,7 @@ use super::super::trial::{broken, empty, fact, invalidate, put};
 use super::super::wire::{End, put_load, put_system, seconds, settle, windows};
 use super::PATIENCE;
 use super::expiry::{Lives, set_expiring};
-use crate::load::arrivals::{Arrival, Open};
+use crate::load::arrivals::{Arrival, Open, Sender};
 use crate::load::client::{Client, info_field};
 use crate::load::generator::{Connections, Generator, Pace, Stretch, Stretched};
 use crate::load::length::Length;
@@ -239,7 +239,7 @@ fn in_pieces(
         per_second: phase.per_second as f64,
         arrival: Arrival::Poisson,
         in_flight_bound: ((phase.per_second as f64 * IN_FLIGHT_S) as u64).max(1_000),
-        sleeps: true,
+        sender: Sender::Sleeps,
     });
     let stretch = Stretch { pace, window_percentiles: true, ..*stretch };
     let mut load = std::thread::scope(|scope| {

@@ -3,6 +3,7 @@
 use super::super::checks::{self, About};
 use super::super::lab::Bench;
 use super::super::os_stat::{Account, Reading};
+use super::super::regime;
 use super::super::trial::{empty, fact, invalidate, put};
 use super::figures::{put_load, put_system, values_moved, windows};
 use super::loaded::LOAD_PATIENCE;
@@ -36,6 +37,7 @@ pub(super) fn measure(
             sampled::each_second(target, long, || generator.run(workload, values, &stretch, bench.stop));
         let after = Reading::take(target.pid, &target.cpu);
         rounds.add(&before, &after, &done, &samples);
+        load.written.merge(&done.written);
         settle(&done)?;
         if rounds.done() {
             break;
@@ -59,6 +61,8 @@ struct Rounds<'a> {
     deadline: Instant,
     recorder: Recorder,
     windows: Vec<Window>,
+    /// Replies in each slot of all stretches, whole slots only.
+    slots: Vec<u32>,
     elapsed_ns: u64,
     account: Account,
     count: u32,
@@ -71,6 +75,7 @@ impl<'a> Rounds<'a> {
             deadline: Instant::now() + seconds(phase.timeout_s),
             recorder: Recorder::default(),
             windows: Vec::new(),
+            slots: Vec::new(),
             elapsed_ns: 0,
             account: Account::default(),
             count: 0,
@@ -108,6 +113,7 @@ impl<'a> Rounds<'a> {
         let mut windows: Vec<Window> = windows(load, self.elapsed_ns).collect();
         sampled::into_windows(samples, &mut windows);
         self.windows.extend(windows);
+        self.slots.extend(regime::whole_slots(&load.recorder.slots, load.elapsed_ns));
         self.elapsed_ns += load.elapsed_ns;
         self.recorder.merge(&load.recorder);
     }
@@ -135,6 +141,9 @@ impl<'a> Rounds<'a> {
             let bytes = page.map_or(u64::from(phase.value_bytes), |bytes| bytes as u64);
             let moved = values_moved(&self.recorder) * bytes;
             put(&mut trial, "bytes_per_second", moved as f64 / elapsed_s.max(1e-9));
+        }
+        if let Some(said) = regime::broken(&self.slots) {
+            fact(&mut trial, "regime", said);
         }
         if let Some(drift) = sampled::drift_ratio(&trial.windows) {
             put(&mut trial, "drift_ratio", drift);

@@ -71,10 +71,10 @@ pub(crate) fn put_system(trial: &mut Trial, account: Account, target: &RunningTa
     }
     let operations = trial.counts.operations.max(1) as f64;
     // Of a server that is not ours nothing is known but what it says of itself.
-    if stat.server_cpu_ns > 0 || !target.is_external() {
+    if stat.server_cpu_ns > 0 || target.has_process() {
         put(trial, "server_cpu_ns_per_op", stat.server_cpu_ns as f64 / operations);
     }
-    if !target.is_external() {
+    if target.has_process() {
         put(trial, "rss_bytes_peak", stat.rss_bytes_peak as f64);
         put(trial, "rss_bytes_growth", stat.rss_bytes_peak as f64 - target.rss_bytes_start as f64);
     }

@@ -20,6 +20,8 @@ pub(super) struct Loaded {
     keys: u64,
     value_bytes: u32,
     value_mix: Vec<(u32, u32)>,
+    /// Of the values that were written last; each cell that writes has another one.
+    pub(super) generation: u8,
     /// Keys may be missing, or hold something else.
     pub(super) dirty: bool,
 }
@@ -44,6 +46,7 @@ impl Loaded {
             keys: phase.keys,
             value_bytes: phase.value_bytes,
             value_mix: phase.value_mix.clone(),
+            generation: self.generation,
             dirty: false,
         };
         let http = matches!(workload.protocol, Protocol::Http(_));
@@ -73,7 +76,7 @@ impl Loaded {
                 }
             }
         }
-        *self = wanted;
+        *self = Self { generation: 0, ..wanted };
         Ok(())
     }
 }

@@ -13,11 +13,13 @@ pub(crate) use figures::{put_load, put_system, windows};
 use super::external;
 use super::lab::{Bench, fail_all};
 use super::progress::Stage;
-use super::trial::{broken, fact, put};
+use super::trial::{broken, fact, invalidate, put};
 use crate::load::generator::{Connections, Generator, Pace, Stretch, Stretched};
 use crate::load::http;
-use crate::load::request::{Draw, Length, Protocol, Workload};
+use crate::load::read_back::read_back;
+use crate::load::request::{Asked, Draw, Length, Protocol, Workload};
 use crate::load::values::Values;
+use crate::load::written::Written;
 use crate::model::{Status, Trial};
 use crate::plan::{Offer, Operation, WirePhase};
 use crate::scenario::{self, Distribution};
@@ -109,6 +111,11 @@ fn measure_phase(
         let reason = "a connection per request is measured over HTTP only";
         return Err(End::Broken(Status::Failed, reason.to_owned()));
     }
+    let is_kept = workload.protocol.keeps_connections();
+    if !is_kept && phase.offer != Offer::Replies {
+        let reason = "the server closes each connection, and a rate is offered on connections that are kept";
+        return Err(End::Broken(Status::Skipped, reason.to_owned()));
+    }
     forget_rss_peak(target.pid);
     bench.tell(label, Stage::Loading);
     store.ensure(bench, target, phase, &workload, &values)?;
@@ -127,8 +134,13 @@ fn measure_phase(
     };
     let generator = Generator::connect(&target.address, &connections)?;
     let connect_ms = begin.elapsed().as_secs_f64() * 1e3;
-    let mut load = Load { phase, workload, values, generator };
+    let values = values.of_generation(store.generation);
+    let mut load = Load { phase, workload, values, generator, written: Written::default() };
     warm_up(bench, &mut load, deletes)?;
+    if phase.mix.iter().any(|(operation, _)| *operation == Operation::Set) {
+        store.generation = store.generation.saturating_add(1);
+        load.values = load.values.of_generation(store.generation);
+    }
     bench.tell(label, Stage::Measuring);
     store.dirty = deletes || phase.ttl_ms.is_some();
     let mut trial = match phase.offer {
@@ -155,7 +167,8 @@ fn measure_phase(
         }
         Offer::Knee { arrival } => open::find_knee(bench, target, &mut load, peak_of(*peak)?, arrival)?,
     };
-    if !phase.new_connections {
+    check_written(target, &load, &mut trial)?;
+    if is_kept {
         put(&mut trial, "connect_ms", connect_ms);
     }
     if let Some(bytes) = target.page().and_then(http::Page::body_bytes) {
@@ -171,6 +184,36 @@ pub(crate) struct Load<'a> {
     pub(crate) workload: Workload,
     pub(crate) values: Values,
     pub(crate) generator: Generator,
+    /// What the target acknowledged.
+    pub(crate) written: Written,
+}
+
+/// Keys that are read back when a cell is over, at most about so many.
+const READ_BACK: usize = 1_000;
+
+/// Reads back a part of what was written. What is acknowledged and not there makes the trial worthless.
+fn check_written(target: &RunningTarget, load: &Load<'_>, trial: &mut Trial) -> Result<(), End> {
+    let written = load.written.sampled();
+    // What may have ended by now, and what keeps nothing, cannot be asked for.
+    if trial.status != Status::Ok
+        || written.is_empty()
+        || load.workload.shape_only
+        || load.phase.ttl_ms.is_some()
+    {
+        return Ok(());
+    }
+    let step = written.len().div_ceil(READ_BACK);
+    let asked: Vec<Asked> = written.iter().step_by(step).copied().collect();
+    let found = read_back(&target.address, &load.workload, &load.values, &asked)?;
+    fact(trial, "read_back", found.asked);
+    if let Some(first) = found.first {
+        let reason = format!(
+            "of {} writes that were acknowledged and read back, {} had changed nothing and {} are wrong: {first}",
+            found.asked, found.stale, found.wrong
+        );
+        invalidate(trial, reason);
+    }
+    Ok(())
 }
 
 fn peak_of(peak: Option<f64>) -> Result<f64, End> {
@@ -223,6 +266,9 @@ fn spoken(bench: &Bench<'_>, target: &RunningTarget, phase: &WirePhase) -> Proto
     };
     if let Some(page) = target.page() {
         return Protocol::Page(page.clone());
+    }
+    if target.is_memcached() {
+        return Protocol::Memcached;
     }
     match (phase.protocol, bench.definition.protocol) {
         (Some(scenario::Protocol::Resp3), _) => Protocol::Resp3,

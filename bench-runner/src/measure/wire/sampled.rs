@@ -32,7 +32,7 @@ pub(super) fn each_second<T>(
     }
     let look = || Sample {
         server_cpu_ns: target.cpu.read().map(|cpu| cpu.total_ns),
-        rss_bytes: (!target.is_external()).then(|| rss_bytes_under_load(target.pid)),
+        rss_bytes: target.has_process().then(|| rss_bytes_under_load(target.pid)),
     };
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,0 +1,164 @@
+//! Are servers of other kinds measured that somebody else runs: a memcached, one without INFO, one that is named without a
+//! scheme? And is nothing left there?
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// `arguments` are told where it listens. None where it is not installed.
+    fn start(program: &Path, arguments: impl Fn(SocketAddr) -> Vec<String>) -> Option<Self> {
+        let address = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+        let child = Command::new(program)
+            .args(arguments(address))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let server = Self { child: child.ok()?, address };
+        let end = Instant::now() + Duration::from_secs(30);
+        while TcpStream::connect(address).is_err() {
+            assert!(Instant::now() < end, "{} did not start", program.display());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(server)
+    }
+}
+
+fn measure(folder: &Path, url: &str, more: &[&str]) -> Output {
+    let arguments = ["run", "--target", url, "--profile", "smoke", "--quiet"];
+    Command::new(env!("CARGO_BIN_EXE_bench-runner"))
+        .args([&arguments[..], more].concat())
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn words(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}\n{}", text(&output.stdout), text(&output.stderr))
+}
+
+fn file(folder: &Path, name: &str) -> Option<PathBuf> {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.file_name().is_some_and(|it| it == name) {
+            return Some(path);
+        }
+        if let Some(found) = path.is_dir().then(|| file(&path, name)).flatten() {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// Cells of the scenario of writes and reads, all of which have figures.
+#[track_caller]
+fn all_are_measured(folder: &Path, output: &Output) -> Vec<serde_json::Value> {
+    let words = words(output);
+    let path =
+        file(&folder.join("results"), "own-single.json").unwrap_or_else(|| panic!("no record: {words}"));
+    let record: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let cells = record["cells"].as_array().unwrap().clone();
+    assert!(!cells.is_empty());
+    for cell in &cells {
+        assert_eq!(cell["status"], "ok", "{}: {}\n{words}", cell["key"], cell["reason"]);
+        assert!(cell["trials"][0]["process"]["pid"].as_u64().is_some_and(|pid| pid > 0), "{}", cell["key"]);
+    }
+    cells
+}
+
+/// The answer to one line, up to a line that ends it.
+fn ask(address: SocketAddr, request: &str, last: &str) -> Vec<String> {
+    let mut stream = BufReader::new(TcpStream::connect(address).unwrap());
+    stream.get_mut().write_all(request.as_bytes()).unwrap();
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        assert!(stream.read_line(&mut line).unwrap() > 0, "it closed the connection");
+        lines.push(line.trim_end().to_owned());
+        if line.trim_end() == last {
+            return lines;
+        }
+    }
+}
+
+#[test]
+fn a_memcached_is_measured_and_left_as_it_was() {
+    let program = Path::new("memcached");
+    let arguments = |address: SocketAddr| {
+        let port = address.port().to_string();
+        ["-l", "127.0.0.1", "-U", "0", "-u", "nobody", "-p", &port].map(str::to_owned).to_vec()
+    };
+    let Some(server) = Server::start(program, arguments) else {
+        assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "memcached is not installed");
+        println!("skipped: memcached is not installed");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("memcached://{}", server.address);
+    all_are_measured(dir.path(), &measure(dir.path(), &url, &[]));
+    let items =
+        || ask(server.address, "stats\r\n", "END").into_iter().find(|line| line.contains("curr_items"));
+    assert_eq!(items().unwrap(), "STAT curr_items 0", "what was written is deleted");
+
+    ask(server.address, "set theirs 0 0 1\r\nx\r\n", "STORED");
+    let refused = words(&measure(dir.path(), &url, &[]));
+    assert!(refused.contains("holds 1 items") && refused.contains("--allow-non-empty"), "{refused}");
+    let again = measure(dir.path(), &url, &["--allow-non-empty"]);
+    assert!(again.status.success(), "{}", words(&again));
+    assert_eq!(items().unwrap(), "STAT curr_items 1", "and nothing else is");
+}
+
+/// The server of the honesty tests knows neither INFO nor a scheme.
+#[test]
+fn a_server_without_info_is_measured_by_host_and_port() {
+    let program =
+        Path::new(env!("CARGO_BIN_EXE_bench-runner")).parent().unwrap().join("examples/faulty_server");
+    assert!(program.is_file(), "{} is not there; `cargo build --examples` makes it", program.display());
+    let arguments = |address: SocketAddr| {
+        let listen = address.to_string();
+        ["--listen", &listen, "--protocol", "resp", "--fault", "none"].map(str::to_owned).to_vec()
+    };
+    let server = Server::start(&program, arguments).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let cells = all_are_measured(dir.path(), &measure(dir.path(), &server.address.to_string(), &[]));
+    let values = cells[0]["trials"][0]["values"].as_array().unwrap();
+    for metric in ["server_cpu_ns_per_op", "rss_bytes_peak"] {
+        assert!(values.iter().any(|value| value["metric"] == metric), "{metric} of its process");
+    }
+}
+
+/// The other protocol is named where one side speaks TLS and the other does not.
+#[test]
+fn a_server_that_speaks_no_tls_is_named_as_such() {
+    let program =
+        Path::new(env!("CARGO_BIN_EXE_bench-runner")).parent().unwrap().join("examples/faulty_server");
+    let arguments = |address: SocketAddr| {
+        let listen = address.to_string();
+        ["--listen", &listen, "--protocol", "resp", "--fault", "none"].map(str::to_owned).to_vec()
+    };
+    let server = Server::start(&program, arguments).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let said = words(&measure(dir.path(), &format!("rediss://{}", server.address), &[]));
+    assert!(said.contains("does not seem to speak TLS"), "{said}");
+    let roots = ["--tls-roots", "nowhere.pem"];
+    let said = words(&measure(dir.path(), &format!("rediss://{}", server.address), &roots));
+    assert!(said.contains("nowhere.pem"), "{said}");
+}
