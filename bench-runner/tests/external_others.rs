@@ -1,11 +1,14 @@
-//! Are servers of other kinds measured that somebody else runs: a memcached, one without INFO, one that is named without a
-//! scheme? And is nothing left there?
+//! Running servers of other kinds: a memcached, one without INFO, one that is named without a scheme. They are measured,
+//! and no key is left there.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
+mod found;
+
+use found::file;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,19 +56,6 @@ fn measure(folder: &Path, url: &str, more: &[&str]) -> Output {
 fn words(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{}\n{}", text(&output.stdout), text(&output.stderr))
-}
-
-fn file(folder: &Path, name: &str) -> Option<PathBuf> {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.file_name().is_some_and(|it| it == name) {
-            return Some(path);
-        }
-        if let Some(found) = path.is_dir().then(|| file(&path, name)).flatten() {
-            return Some(found);
-        }
-    }
-    None
 }
 
 /// Cells of the scenario of writes and reads, all of which have figures.
@@ -126,9 +116,8 @@ fn a_memcached_is_measured_and_left_as_it_was() {
     assert_eq!(items().unwrap(), "STAT curr_items 1", "and nothing else is");
 }
 
-/// The server of the honesty tests knows neither INFO nor a scheme.
-#[test]
-fn a_server_without_info_is_measured_by_host_and_port() {
+/// The server of the honesty tests, which does not know INFO.
+fn without_info() -> Server {
     let program =
         Path::new(env!("CARGO_BIN_EXE_bench-runner")).parent().unwrap().join("examples/faulty_server");
     assert!(program.is_file(), "{} is not there; `cargo build --examples` makes it", program.display());
@@ -136,7 +125,12 @@ fn a_server_without_info_is_measured_by_host_and_port() {
         let listen = address.to_string();
         ["--listen", &listen, "--protocol", "resp", "--fault", "none"].map(str::to_owned).to_vec()
     };
-    let server = Server::start(&program, arguments).unwrap();
+    Server::start(&program, arguments).unwrap()
+}
+
+#[test]
+fn a_server_without_info_is_measured_by_host_and_port() {
+    let server = without_info();
     let dir = tempfile::tempdir().unwrap();
     let cells = all_are_measured(dir.path(), &measure(dir.path(), &server.address.to_string(), &[]));
     let values = cells[0]["trials"][0]["values"].as_array().unwrap();
@@ -148,13 +142,7 @@ fn a_server_without_info_is_measured_by_host_and_port() {
 /// The other protocol is named where one side speaks TLS and the other does not.
 #[test]
 fn a_server_that_speaks_no_tls_is_named_as_such() {
-    let program =
-        Path::new(env!("CARGO_BIN_EXE_bench-runner")).parent().unwrap().join("examples/faulty_server");
-    let arguments = |address: SocketAddr| {
-        let listen = address.to_string();
-        ["--listen", &listen, "--protocol", "resp", "--fault", "none"].map(str::to_owned).to_vec()
-    };
-    let server = Server::start(&program, arguments).unwrap();
+    let server = without_info();
     let dir = tempfile::tempdir().unwrap();
     let said = words(&measure(dir.path(), &format!("rediss://{}", server.address), &[]));
     assert!(said.contains("does not seem to speak TLS"), "{said}");

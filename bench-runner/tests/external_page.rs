@@ -3,10 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
+mod found;
+
+use found::file;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -82,19 +85,6 @@ fn measure(folder: &Path, url: &str, more: &[&str]) -> Output {
 fn words(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
-}
-
-fn file(folder: &Path, name: &str) -> Option<PathBuf> {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.file_name().is_some_and(|it| it == name) {
-            return Some(path);
-        }
-        if let Some(found) = path.is_dir().then(|| file(&path, name)).flatten() {
-            return Some(found);
-        }
-    }
-    None
 }
 
 /// The cells of a scenario in the one record below a folder.

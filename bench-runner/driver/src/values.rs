@@ -243,7 +243,7 @@ mod tests {
             };
             assert_ne!(of(0), of(1), "{length}");
             assert!(values(2).is_right(3, &of(0)) && values(2).is_right(3, &of(2)), "{length}");
-            assert!(!values(1).is_right(3, &of(2)), "{length}: what nobody has written yet");
+            assert!(!values(1).is_right(3, &of(2)), "{length}: a generation that is not written yet");
             let newest = values(2).of_this_generation_only();
             assert!(newest.is_right(3, &of(2)) && !newest.is_right(3, &of(1)), "{length}");
         }

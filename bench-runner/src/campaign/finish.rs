@@ -104,8 +104,7 @@ fn disturbances(campaign: &Campaign, finished: &BTreeMap<u32, Finished>) -> Vec<
 
 /// What a reader has to know of figures that stand: cells that are of several regimes, or whose generator was late, in
 /// most of their trials. A sentence each, with the first of them.
-#[must_use]
-pub fn doubtful(scenarios: &[ScenarioRecord]) -> Vec<String> {
+fn doubtful(scenarios: &[ScenarioRecord]) -> Vec<String> {
     let of = |name: &str, many: &str| {
         let told = |cell: &Cell| {
             let said: Vec<&str> =

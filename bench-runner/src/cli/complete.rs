@@ -95,6 +95,8 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         cells: Vec::new(),
         claims,
     };
+    let stored: Vec<(&str, Vec<Stored>)> =
+        machines.iter().map(|machine| (machine.key.as_str(), machine.stored().collect())).collect();
     for profile in [Profile::Quick, Profile::Release] {
         // Figures are compared within a scenario, so each has to be whole somewhere, not all in one place.
         let mut by_scenario: BTreeMap<&str, Vec<&Owed>> = BTreeMap::new();
@@ -103,9 +105,8 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for of_scenario in by_scenario.into_values() {
-            let lacks = machines.iter().map(|machine| {
-                let stored: Vec<Stored> = machine.stored().collect();
-                (machine.key.as_str(), release::lacking(of_scenario.iter().copied(), &stored, &elsewhere))
+            let lacks = stored.iter().map(|(machine, stored)| {
+                (*machine, release::lacking(of_scenario.iter().copied(), stored, &elsewhere))
             });
             if let Some((key, mut lacks)) = lacks.min_by_key(|(_, lacks)| lacks.len()) {
                 *counts.entry(key).or_default() += of_scenario.len();

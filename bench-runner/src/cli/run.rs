@@ -338,9 +338,6 @@ fn close(folder: &Path, journal: Journal, way: &Way, global: &Global) -> anyhow:
     if let Some(said) = super::publish::disturbed(scenarios.iter().flat_map(|record| &record.cells)) {
         eprintln!("bench-runner: {said}: `publish` refuses this run, and `claims` judges none of them");
     }
-    for line in finish::doubtful(&scenarios) {
-        eprintln!("bench-runner: {line}");
-    }
     let broken = finish::broken(&scenarios);
     for line in &broken {
         eprintln!("bench-runner: {line}");

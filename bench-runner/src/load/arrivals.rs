@@ -42,7 +42,7 @@ pub struct Open {
 /// What a generator thread does until a request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
-    /// Sleeps until then: somebody else needs its CPU.
+    /// Sleeps until then: another thread needs its CPU.
     Sleeps,
     /// Sleeps for most of a long gap, and looks at the clock for the last of it.
     Wakes,

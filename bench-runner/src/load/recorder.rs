@@ -117,8 +117,6 @@ impl Times {
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     times: [Option<Times>; 3],
-    /// Replies per window, from the beginning of the stretch.
-    pub windows: Vec<u64>,
     /// Replies per slot, from the beginning of the stretch.
     pub slots: Vec<u32>,
     /// Response times per window, of all operations together; empty unless they were asked for.
@@ -154,22 +152,24 @@ impl Recorder {
         self.times[operation as usize]
             .get_or_insert_with(|| Times::intended(intended))
             .record_many(ns, count);
-        let window = (since_start_ns / WINDOW_NS) as usize;
-        if window >= self.windows.len() {
-            self.windows.resize(window + 1, 0);
-        }
-        self.windows[window] += count;
         let slot = (since_start_ns / SLOT_NS) as usize;
         if slot >= self.slots.len() {
             self.slots.resize(slot + 1, 0);
         }
         self.slots[slot] = self.slots[slot].saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         if self.window_percentiles {
+            let window = (since_start_ns / WINDOW_NS) as usize;
             if window >= self.window_times.len() {
                 self.window_times.resize_with(window + 1, || Times::intended(intended));
             }
             self.window_times[window].record_many(ns, count);
         }
+    }
+
+    /// Replies per window, from the beginning of the stretch.
+    pub fn windows(&self) -> impl Iterator<Item = u64> {
+        let of_window = |slots: &[u32]| slots.iter().copied().map(u64::from).sum();
+        self.slots.chunks((WINDOW_NS / SLOT_NS) as usize).map(of_window)
     }
 
     /// Response times of the replies in a window, where they were kept.
@@ -198,6 +198,14 @@ impl Recorder {
         self.times[operation as usize].as_ref()
     }
 
+    /// Response times of all operations together.
+    #[must_use]
+    pub fn all_times(&self) -> Times {
+        let mut all = Times::new();
+        self.times.iter().flatten().for_each(|times| all.merge(times));
+        all
+    }
+
     /// Adds what another thread saw in the same stretch.
     pub fn merge(&mut self, other: &Self) {
         self.from_intended_start |= other.from_intended_start;
@@ -207,12 +215,6 @@ impl Recorder {
                 (None, Some(theirs)) => *mine = Some(theirs.clone()),
                 (_, None) => {}
             }
-        }
-        if self.windows.len() < other.windows.len() {
-            self.windows.resize(other.windows.len(), 0);
-        }
-        for (mine, theirs) in self.windows.iter_mut().zip(&other.windows) {
-            *mine += theirs;
         }
         if self.slots.len() < other.slots.len() {
             self.slots.resize(other.slots.len(), 0);
@@ -281,7 +283,7 @@ mod tests {
         two.record(Operation::Set, 20, 1_500_000_000);
         two.record(Operation::Get, 30, 1_600_000_000);
         one.merge(&two);
-        assert_eq!(one.windows, [1, 2]);
+        assert!(one.windows().eq([1, 2]));
         assert_eq!((one.slots.len(), one.slots[0], one.slots[150], one.slots[160]), (161, 1, 1, 1));
         assert_eq!(one.times(Operation::Set).unwrap().count(), 2);
         assert_eq!(one.times(Operation::Get).unwrap().count(), 1);
@@ -299,7 +301,7 @@ mod tests {
         let mut one = recorder(1_000, 500_000_000);
         one.merge(&recorder(3_000, 2_500_000_000));
         one.merge(&recorder(5_000, 2_600_000_000));
-        assert_eq!(one.windows, [10, 0, 20]);
+        assert!(one.windows().eq([10, 0, 20]));
         let p99 = |window| one.window_times(window).map(|times| times.percentile_ns(99.0) / 100 * 100);
         assert_eq!([p99(0), p99(1), p99(2), p99(3)], [Some(1_000), None, Some(5_000), None]);
     }

@@ -44,11 +44,9 @@ impl Written {
         }
     }
 
-    /// Adds those of another thread, or of another part of the load.
+    /// Adds those of another thread, or of another part of the load, when both have ended.
     pub fn merge(&mut self, other: &Self) {
         self.sampled.extend_from_slice(&other.sampled);
-        self.seen += other.seen;
-        self.every = self.every.max(other.every);
     }
 
     /// Those that were kept, in no order.

@@ -3,9 +3,8 @@
 use super::os_stat::Account;
 use super::trial::{fact, invalidate};
 use super::waiting::{Seen, idle_waiting};
-use crate::load::recorder::{Recorder, Times};
+use crate::load::recorder::Recorder;
 use crate::model::Trial;
-use crate::plan::Operation;
 use std::collections::BTreeMap;
 
 /// Share of its time above which a generator thread is at its ceiling. Waiting for a CPU counts: it had work.
@@ -41,15 +40,11 @@ pub(crate) fn look(trial: &mut Trial, about: About, account: &Account, recorder:
         fact(trial, "note", note);
     }
     if about.closed_loop && about.cpu_known {
-        let mut all = Times::new();
-        for operation in [Operation::Set, Operation::Get, Operation::Del] {
-            recorder.times(operation).into_iter().for_each(|times| all.merge(times));
-        }
         let (cores, ready_max, server_ready) = account.readiness();
         let seen = Seen {
             clients: about.clients,
             volatile: about.volatile,
-            latency_ns_p50: all.percentile_ns(50.0) as f64,
+            latency_ns_p50: recorder.all_times().percentile_ns(50.0) as f64,
             cores,
             ready_max,
             server_ready,

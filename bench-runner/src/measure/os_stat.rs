@@ -20,9 +20,9 @@ pub(crate) struct Reading {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct MachineTicks {
+pub(super) struct MachineTicks {
     busy: u64,
-    steal: u64,
+    pub(super) steal: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Account {
 }
 
 /// First line of `/proc/stat`: user nice system idle iowait irq softirq steal …; guests are in user already.
-fn parse_machine(stat: &str) -> MachineTicks {
+pub(super) fn parse_machine(stat: &str) -> MachineTicks {
     let Some(line) = stat.lines().find_map(|line| line.strip_prefix("cpu ")) else {
         return MachineTicks::default();
     };

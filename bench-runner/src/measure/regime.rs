@@ -1,5 +1,5 @@
-//! Was a load one thing from its beginning to its end? A figure of a trial in which the target stopped, or worked at
-//! two rates, is a mean of two things that nobody asked for.
+//! Regimes of a load: pauses, and changes of the throughput within a trial. The median of a trial with two regimes
+//! describes neither.
 
 use crate::load::recorder::SLOT_NS;
 

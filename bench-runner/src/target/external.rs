@@ -273,7 +273,7 @@ impl External {
         let Some(holds) = holds.filter(|_| !consent.non_empty) else { return Ok(()) };
         Err(format!(
             "{} {holds}, and nothing was written. The runner writes only keys of its own under a \
-             random prefix and deletes them afterwards, but the load competes with whoever uses the server: if \
+             random prefix and deletes them afterwards, but the load competes with the server's other clients: if \
              that may be, add --allow-non-empty",
             self.shown
         ))

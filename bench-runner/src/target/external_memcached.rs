@@ -1,4 +1,4 @@
-//! A memcached that somebody else runs: what does it hold, and how is what is ours deleted from it?
+//! A running memcached that the runner did not start: its statistics, and the deletion of the runner's keys.
 //!
 //! Its keys cannot be listed, so what a killed run has left there is only deleted by the run that knows its keys.
 

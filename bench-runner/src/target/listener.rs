@@ -1,5 +1,5 @@
-//! Which process listens on a socket of this machine? What the kernel says of it can be measured then, although
-//! somebody else has started it.
+//! Lookup of the process that listens on a socket of this machine, for the CPU time and the memory of a server that
+//! the runner did not start.
 
 use super::cpu_time::descendants;
 use crate::load::client::{Address, Endpoint};
@@ -128,7 +128,7 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_millis(5));
                 listener(&address).is_none()
             });
-            assert!(is_gone, "{ip}: nobody listens any more");
+            assert!(is_gone, "{ip}: the socket is closed");
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// No process has this id: what would be read of it is not there.
-const NOBODY: u32 = 0;
+const NO_PROCESS: u32 = 0;
 
 /// How long a target may take from its start to its first right answer.
 const READY_WITHIN: Duration = Duration::from_secs(15);
@@ -84,7 +84,7 @@ impl Kind {
         match self {
             Self::Native(process) => process.pid(),
             Self::Container(container) => container.pid,
-            Self::External(_) => NOBODY,
+            Self::External(_) => NO_PROCESS,
         }
     }
 }
@@ -266,7 +266,7 @@ fn reach(definition: &Definition) -> Result<RunningTarget, String> {
     Ok(RunningTarget {
         cpu,
         address,
-        pid: pid.unwrap_or(NOBODY),
+        pid: pid.unwrap_or(NO_PROCESS),
         ready_ms,
         rss_bytes_start: pid.map_or(0, rss_bytes),
         kind: Kind::External(Reached(external)),
@@ -341,7 +341,7 @@ impl RunningTarget {
     /// Whether its process is known. Of a server that was already running it may not be.
     #[must_use]
     pub fn has_process(&self) -> bool {
-        self.pid != NOBODY
+        self.pid != NO_PROCESS
     }
 
     /// The page that is read of it, where it is an HTTP server that was already running.

@@ -11,13 +11,13 @@ use crate::target::cpu_time::Source;
 
 /// The windows of a stretch that began `offset_ns` after the beginning of the cell.
 pub(crate) fn windows(load: &Stretched, offset_ns: u64) -> impl Iterator<Item = Window> {
-    load.recorder.windows.iter().enumerate().map(move |(number, operations)| {
+    load.recorder.windows().enumerate().map(move |(number, operations)| {
         let start_ns = number as u64 * WINDOW_NS;
         let length_ns = load.elapsed_ns.saturating_sub(start_ns).min(WINDOW_NS);
         Window {
             start_ms: (offset_ns + start_ns) as f64 / 1e6,
             length_ms: length_ns as f64 / 1e6,
-            operations: *operations,
+            operations,
             latency_ns_p50: load.recorder.window_times(number).map(|times| times.percentile_ns(50.0)),
             latency_ns_p99: load.recorder.window_times(number).map(|times| times.percentile_ns(99.0)),
             ..Window::default()
@@ -39,9 +39,8 @@ pub(crate) fn put_load(trial: &mut Trial, recorder: &Recorder, elapsed_s: f64) -
         .into_iter()
         .filter_map(|operation| Some((operation, recorder.times(operation)?)))
         .collect();
-    let mut all = Times::new();
+    let all = recorder.all_times();
     for (operation, times) in &present {
-        all.merge(times);
         let record = times.to_record(operation.name());
         trial
             .histograms

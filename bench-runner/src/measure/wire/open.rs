@@ -10,9 +10,7 @@ use super::figures::{put_load, put_system, windows};
 use super::{End, Load, nanoseconds, seconds, settle};
 use crate::load::arrivals::{self, Open, Sender};
 use crate::load::generator::{Pace, Stretch, Stretched};
-use crate::load::recorder::Times;
 use crate::model::{OpenLoop, Trial};
-use crate::plan::Operation;
 use crate::plan::knee::{self, Next, Probe};
 use crate::scenario::Arrival;
 use crate::target::RunningTarget;
@@ -126,7 +124,7 @@ pub(super) fn find_knee(
         probes.push(Probe {
             offered_per_second: open.offered_per_second,
             achieved_per_second: open.achieved_per_second,
-            latency_ns_p99: all_times(&done).percentile_ns(99.0),
+            latency_ns_p99: done.recorder.all_times().percentile_ns(99.0),
             skipped: open.skipped,
         });
     };
@@ -209,7 +207,7 @@ impl Late {
 
 /// The percentile of latency of which the delays of the generator are the largest part, if that is too large.
 fn lateness(done: &Stretched) -> Option<Late> {
-    let (delays, times) = (done.send_delays.as_ref()?, all_times(done));
+    let (delays, times) = (done.send_delays.as_ref()?, done.recorder.all_times());
     let percentiles = PERCENTILES.iter().map(|(_, percentile)| *percentile).chain([99.99]);
     percentiles
         .map(|percentile| Late {
@@ -233,18 +231,11 @@ fn put_open(trial: &mut Trial, open: &OpenLoop) {
     put(trial, "skipped_share", open.skipped as f64 / open.due.max(1) as f64);
 }
 
-/// Of all operations together.
-fn all_times(done: &Stretched) -> Times {
-    let mut all = Times::new();
-    for operation in [Operation::Set, Operation::Get, Operation::Del] {
-        done.recorder.times(operation).into_iter().for_each(|times| all.merge(times));
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::recorder::Times;
+    use crate::plan::Operation;
 
     /// Requests that took `latencies`, and were sent late by `delays`, each so many times.
     fn sent(latencies: &[(u64, u64)], delays: &[(u64, u64)]) -> Stretched {
