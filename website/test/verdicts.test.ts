@@ -55,6 +55,13 @@ test('the table of verdicts prints a comparing word only beside an interval', ()
   }
 });
 
+test('no two tables of a page have the same title', () => {
+  for (const {name, record, run} of stored) {
+    const titles = verdictTables(record, run, labelsOf(record, run)).map(({title}) => title);
+    expect([name, new Set(titles).size]).toEqual([name, titles.length]);
+  }
+});
+
 test('an interval that leaves 1 out never reads as if it touched 1', () => {
   for (const {name, record, run} of stored) {
     const cells = verdictTables(record, run, labelsOf(record, run)).flatMap(({rows}) => rows.flatMap((row) => row.cells));
