@@ -33,12 +33,12 @@ export function verdictTables(record: PageScenario, run: Run, labels: ShortLabel
   }
   const all = [...groups.values()];
   // Two programs of one name, the server and the store within a process, are told apart by their whole titles.
-  const names = new Map([...new Map(all.flat().map(({subject}) => [subject.key, subject])).values()].map((one) => [one.key, shortTitle(one, one.key)]));
-  const isShared = (name: string | undefined) => [...names.values()].filter((other) => other === name).length > 1;
-  return all.flatMap((group) => tableOf(group, labels, isShared(names.get(group[0]?.subject.key ?? ''))));
+  const names = [...new Map(all.flat().map(({subject}) => [subject.key, shortTitle(subject, subject.key)])).values()];
+  const isShared = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
+  return all.flatMap((group) => tableOf(group, labels, isShared));
 }
 
-function tableOf(group: Comparison[], labels: ShortLabels, isNameShared: boolean): VerdictTable[] {
+function tableOf(group: Comparison[], labels: ShortLabels, isShared: (name: string) => boolean): VerdictTable[] {
   const [first] = group;
   if (!first) return [];
   const {lead, subject} = first;
@@ -55,7 +55,7 @@ function tableOf(group: Comparison[], labels: ShortLabels, isNameShared: boolean
   const ours = shortTitle(subject, subject.key);
   return [
     {
-      title: `${capital(lead.noun)}: ${isNameShared ? subject.title : ours} to each rival`,
+      title: `${capital(lead.noun)}: ${isShared(ours) ? subject.title : ours} to each rival`,
       shared: own.shared,
       direction: `${lead.direction === 'higher' ? 'Above' : 'Below'} 1 ${ours} ${lead.better}.`,
       rivals: group.map(({rival}) => shortTitle(rival, rival.key)),
