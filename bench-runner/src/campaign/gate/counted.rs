@@ -1,6 +1,7 @@
 //! How many instructions do base and head take for the same requests, and for the work of a part? Counted by callgrind: the
 //! same every time, so that one percent is seen which no clock shows.
 
+use super::auxv;
 use super::builds::{self, Programs};
 use crate::gate::{Counted, counted_verdict, uncounted_verdict};
 use crate::load::client::{Address, Answered, Client};
@@ -69,11 +70,12 @@ impl Counting<'_> {
 
     /// Instructions of a request: those of all requests and of what stands around them, less those of what stands around them.
     fn exchange(&self, side: usize, exchange: &Exchange, around: &mut Around) -> anyhow::Result<f64> {
-        let all = self.server(side, exchange, exchange.requests)?;
+        let counted = |requests| auxv::hidden(|| self.server(side, exchange, requests));
+        let all = counted(exchange.requests)?;
         let like = (side, exchange.keys, exchange.value_bytes);
         let around = match around.get(&like) {
             Some(known) => *known,
-            None => *around.entry(like).or_insert(self.server(side, exchange, 0)?),
+            None => *around.entry(like).or_insert(counted(0)?),
         };
         ensure!(all > around, "{} requests took no more instructions than none", exchange.requests);
         Ok((all - around) as f64 / f64::from(exchange.requests))
@@ -177,7 +179,9 @@ fn of_program(program: &Path, arguments: &[String]) -> anyhow::Result<u64> {
     let program = program.to_string_lossy();
     let mut words = vec!["--quiet", "--tool=callgrind", &out, &program];
     words.extend(arguments.iter().map(String::as_str));
-    let done = run_program("valgrind", &words, COMPONENT_WITHIN).map_err(|reason| anyhow!("{reason}"))?;
+    let done = auxv::hidden(|| {
+        run_program("valgrind", &words, COMPONENT_WITHIN).map_err(|reason| anyhow!("{reason}"))
+    })?;
     ensure!(done.success, "{program} under callgrind: {}", done.last_line());
     total(&counts)
 }
