@@ -117,8 +117,8 @@ impl Version {
         replaced
     }
 
-    /// Reads filters of those tables of the lowest level that nobody reads yet, as long as indexes and
-    /// filters take no more than this. So there are never more of them in memory.
+    /// Reads filters of tables of the lowest level, before readers can find this version, as long as indexes
+    /// and filters take no more than this. So there are never more of them in memory.
     pub(crate) fn read_filters(&mut self, most: u64) -> crate::error::Result<()> {
         let mut bytes = self.index_bytes();
         for handle in &mut self.levels[LEVELS - 1] {

@@ -85,7 +85,7 @@ fn filters_of_the_lowest_level_yield_above_the_limit() {
 }
 
 #[test]
-fn what_a_merge_writes_has_no_more_filters_than_fit_before_anyone_sees_it() {
+fn what_a_merge_writes_has_no_more_filters_than_fit_before_it_is_published() {
     let tree = open(&SimDisk::new(), small(SyncMode::OnCall)).unwrap();
     load(&tree, 0);
     let known = Arc::clone(&tree.inner.view.load().version);
