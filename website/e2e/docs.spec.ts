@@ -1,8 +1,7 @@
 // The documents of the built site: sidebar, search, edit links, and what other sites and crawlers read.
 import {existsSync, readFileSync, statSync} from 'node:fs';
 import path from 'node:path';
-import AxeBuilder from '@axe-core/playwright';
-import {expect, type Page, test} from '@playwright/test';
+import {expect, test} from '@playwright/test';
 import {CATALOGUE, ENTRIES} from '../plugins/docs/catalogue';
 import {BUILD_DIR, serveBuild} from './serve';
 import {fitsItsWindow} from './width';
@@ -14,12 +13,6 @@ test.beforeAll(async () => {
   ({url, stop} = await serveBuild());
 });
 test.afterAll(async () => stop());
-
-async function axe(page: Page, name: string): Promise<void> {
-  const {violations} = await new AxeBuilder({page}).analyze();
-  const told = violations.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
-  expect(told, name).toEqual([]);
-}
 
 test('every document is a page with a description, an edit link and its place in the sidebar', async ({page}) => {
   test.setTimeout(180_000);
@@ -33,22 +26,22 @@ test('every document is a page with a description, an edit link and its place in
   await expect(page.locator('aside .menu')).toContainText(CATALOGUE.map(({label}) => label)[0] ?? '');
 });
 
-test('on a phone axe finds nothing in any document, light or dark', async ({browser}) => {
-  test.setTimeout(300_000);
-  for (const colorScheme of ['light', 'dark'] as const) {
+for (const colorScheme of SCHEMES) {
+  test(`on a phone axe finds nothing in any document, ${colorScheme}`, async ({browser}) => {
+    test.setTimeout(300_000);
     const context = await browser.newContext({viewport: {width: 390, height: 844}, colorScheme, reducedMotion: 'reduce'});
     const page = await context.newPage();
     for (const {slug} of ENTRIES) {
       await page.goto(url + slug);
       await fitsItsWindow(page, slug);
-      await axe(page, slug);
+      await axeFindsNothing(page, slug, colorScheme);
     }
     await context.close();
-  }
-});
+  });
+}
 
 test('the search finds a term of the field, and axe nothing in its hits', async ({browser}) => {
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const colorScheme of SCHEMES) {
     const context = await browser.newContext({colorScheme, reducedMotion: 'reduce'});
     const page = await context.newPage();
     await page.goto(`${url}/docs/`, {waitUntil: 'networkidle'});
@@ -58,7 +51,7 @@ test('the search finds a term of the field, and axe nothing in its hits', async 
     const hits = page.locator('[class*=suggestion_]');
     await expect(hits.first()).toBeVisible();
     await expect(page.locator('[class*=dropdownMenu]')).toContainText(/durab/i);
-    await axe(page, `hits, ${colorScheme}`);
+    await axeFindsNothing(page, `hits, ${colorScheme}`, colorScheme);
     await field.press('Enter');
     await expect(page).toHaveURL(/\/docs\/(durability|durable-store|server|durable-server)\//);
     await context.close();
