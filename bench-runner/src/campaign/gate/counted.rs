@@ -1,8 +1,8 @@
 //! How many instructions do base and head take for the same requests, and for the work of a part? Counted by callgrind: the
 //! same every time, so that one percent is seen which no clock shows.
 
-use super::auxv;
 use super::builds::{self, Programs};
+use super::refused::refusing;
 use crate::gate::{Counted, counted_verdict, uncounted_verdict};
 use crate::load::client::{Address, Answered, Client};
 use crate::measure::Lab;
@@ -70,7 +70,7 @@ impl Counting<'_> {
 
     /// Instructions of a request: those of all requests and of what stands around them, less those of what stands around them.
     fn exchange(&self, side: usize, exchange: &Exchange, around: &mut Around) -> anyhow::Result<f64> {
-        let counted = |requests| auxv::hidden(|| self.server(side, exchange, requests));
+        let counted = |requests| refusing(|| self.server(side, exchange, requests));
         let all = counted(exchange.requests)?;
         let like = (side, exchange.keys, exchange.value_bytes);
         let around = match around.get(&like) {
@@ -179,9 +179,8 @@ fn of_program(program: &Path, arguments: &[String]) -> anyhow::Result<u64> {
     let program = program.to_string_lossy();
     let mut words = vec!["--quiet", "--tool=callgrind", &out, &program];
     words.extend(arguments.iter().map(String::as_str));
-    let done = auxv::hidden(|| {
-        run_program("valgrind", &words, COMPONENT_WITHIN).map_err(|reason| anyhow!("{reason}"))
-    })?;
+    let done =
+        refusing(|| run_program("valgrind", &words, COMPONENT_WITHIN).map_err(|reason| anyhow!("{reason}")))?;
     ensure!(done.success, "{program} under callgrind: {}", done.last_line());
     total(&counts)
 }

@@ -3,10 +3,10 @@
 //! [`builds`] makes the programs, [`rounds`] measures blocks, [`crate::gate`] judges. The order of the stages and when a
 //! stage ends stand here. [`calibrate`] tries the whole on what is known.
 
-mod auxv;
 mod builds;
 pub mod calibrate;
 mod counted;
+mod refused;
 mod rounds;
 
 use super::begin::draw_seed;
