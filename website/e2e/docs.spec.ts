@@ -3,6 +3,7 @@ import {existsSync, readFileSync, statSync} from 'node:fs';
 import path from 'node:path';
 import {expect, test} from '@playwright/test';
 import {CATALOGUE, ENTRIES} from '../plugins/docs/catalogue';
+import {axeFindsNothing, SCHEMES} from './axe';
 import {BUILD_DIR, serveBuild} from './serve';
 import {fitsItsWindow} from './width';
 
