@@ -29,7 +29,7 @@ test('every document is a page with a description, an edit link and its place in
 
 for (const colorScheme of SCHEMES) {
   test(`on a phone axe finds nothing in any document, ${colorScheme}`, async ({browser}) => {
-    test.setTimeout(300_000);
+    test.setTimeout(480_000);
     const context = await browser.newContext({viewport: {width: 390, height: 844}, colorScheme, reducedMotion: 'reduce'});
     const page = await context.newPage();
     for (const {slug} of ENTRIES) {

@@ -257,7 +257,7 @@ test('a phone scrolls tables inside their frames, never the page', async ({brows
 
 for (const colorScheme of SCHEMES) {
   test(`axe finds nothing on any kind of page, ${colorScheme}`, async ({browser}) => {
-    test.setTimeout(300_000);
+    test.setTimeout(480_000);
     const context = await browser.newContext({colorScheme, reducedMotion: 'reduce'});
     const page = await context.newPage();
     for (const [name, path] of onePerTemplate()) {
