@@ -95,4 +95,22 @@ mod tests {
         assert!(found.ends_with(b"\x07last"));
         assert!(Mapped::new(&file, 8_192, 8_192).is_none(), "the file ends before");
     }
+
+    /// Where an overwritten block can need another one, a full disk ends the process by SIGBUS instead of an error.
+    #[test]
+    fn no_file_system_that_may_need_room_to_overwrite_is_mapped() {
+        for (name, kind) in [
+            ("XFS", 0x5846_5342),
+            ("Btrfs", 0x9123_683E),
+            ("bcachefs", 0xCA45_1A4E),
+            ("F2FS", 0xF2F5_2010),
+            ("ZFS", 0x2FC1_2FC1),
+            ("overlayfs", 0x794C_7630),
+            ("FUSE", 0x6573_5546),
+            ("NFS", 0x6969),
+            ("SMB", 0xFE53_4D42),
+        ] {
+            assert!(!IN_PLACE.contains(&kind), "{name}");
+        }
+    }
 }
