@@ -15,7 +15,7 @@ const COMMENT_LIMIT: usize = 65_536;
 
 /// The made-up gate, one verdict of each outcome.
 fn gate() -> Value {
-    serde_json::from_str(include_str!("fixtures/gate/v1.json")).unwrap()
+    serde_json::from_str(include_str!("fixtures/gate/v2.json")).unwrap()
 }
 
 fn spelled(gate: &Value) -> Vec<u8> {
@@ -149,7 +149,7 @@ fn another_kind_of_record_a_newer_one_or_none_is_refused() {
     let said = refused_when(|gate| gate["schema"] = json!("plumbkv.run"));
     assert!(said.contains("is a \"plumbkv.run\", not a 'plumbkv.gate'"), "{said}");
     let said = refused_when(|gate| {
-        gate["schema_version"] = json!(2);
+        gate["schema_version"] = json!(3);
         gate["new_field"] = json!(1);
     });
     assert!(

@@ -179,7 +179,7 @@ test('a broken calibration stops the build with one line', () => {
   expect(problem(whole.slice(0, 90))).toMatch(/^results\/calibration\/fixture-machine\.json: is not valid JSON at line 1, column 91/);
   expect(problem(changed((made) => Object.assign(made.gates[1] ?? {}, {outcome: 'splendid'})))).toMatch(/field "gates\.1\.outcome" must be one of pass/);
   expect(problem(changed((made) => Object.assign(made, {surprise: 1})))).toContain('must not hold "surprise"');
-  expect(problem(changed((made) => (made.schema_version = 2)))).toContain('schema_version 2, this site reads up to 1');
+  expect(problem(changed((made) => (made.schema_version = 3)))).toContain('schema_version 3, this site reads up to 2');
   expect(problem(changed((made) => (made.schema = 'plumbkv.gate')))).toContain('field "schema" should be "plumbkv.calibration"');
   expect(problem(whole, 'other-machine.json')).toContain('belongs to machine "fixture-machine", its name says "other-machine"');
   expect(problem(whole, '<img>.json')).toContain('cannot be part of an address');

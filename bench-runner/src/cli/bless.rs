@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   bench-runner bless target/bench-gate/gate.json --reason \"every SET is logged now\"
-  bench-runner bless artifact.zip --head-commit \"$HEAD_SHA\" --pull 7 --reason \"…\" --days 30
+  bench-runner bless artifact.zip --head-commit \"$HEAD_SHA\" --pull 7 --reason \"a safer hash\" --days 30
   bench-runner bless
 
 Each series that the gate judged a regression becomes a dated entry of results/blessings.json, which the trends on the site \

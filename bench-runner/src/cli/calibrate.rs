@@ -19,7 +19,8 @@ use std::time::Duration;
   bench-runner calibrate                     for an hour; the next call continues
   bench-runner calibrate --slice 10m --gates 8
 
-Five gates in nine compare a build with itself; the others slow it by 5 or 10 %, as CPU work or as sleep. Noise is \
+Two gates in three compare builds of the same code that differ in the names of their symbols and in their layout; the others \
+slow it by 5 or 10 %, as CPU work or as sleep, or pause it for 1 % of the time. Noise is \
 measured first, apart from the gates. Finished gates are stored in results/calibration/<machine>.json at once.")]
 pub(super) struct Args {
     /// The commit to compare with itself
@@ -82,6 +83,7 @@ fn shown(calibration: &Calibration, drawn: Drawn) -> String {
                     None => "nothing".to_owned(),
                     Some(InjectedAs::Spin) => format!("+{} % as work", rate.injected_percent),
                     Some(InjectedAs::Sleep) => format!("+{} % as sleep", rate.injected_percent),
+                    Some(InjectedAs::Tail) => format!("pauses, {} % of the time", rate.injected_percent),
                 },
                 rate.gates.to_string(),
                 rate.regression.to_string(),

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// Compare two stored runs, or two versions
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  bench-runner compare 0.4.0 0.5.0
-  bench-runner --format json compare 2026-11-20T10 2026-11-21T10
+  bench-runner compare 0.2.0 0.3.0
+  bench-runner --format json compare 0.2.0 0.3.0
   bench-runner compare 0.5.0 latest --metric ops_per_second
 
 A version means all its runs on one machine that both sides have. The sittings were not interleaved, so the machine \

@@ -23,8 +23,8 @@ use std::time::Duration;
   bench-runner gate --base main --head HEAD --budget 5m --out gate-result
   bench-runner gate --base v1 --head v2 --config bench-gate.toml --root ../my-server
 
-A change is reported only if it reaches the limit, most blocks agree on its direction, and its interval excludes \
-no change. bench-runner/docs/statistics.md has the rule and its error rates.
+Blocks of base and head are measured until each series has evidence for a change, or for none above 5 %. A gate of a change \
+that changes nothing is red once in a hundred times at most. bench-runner/docs/statistics.md has the rule.
 
 Exit codes: 0 pass or improvement; 1 a build or a file failed; 2 regression; 3 inconclusive or not measured, for example \
 because a server does not start; 64 usage error.")]
@@ -82,13 +82,13 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         counted: read_counted(args.counted.as_deref(), global)?,
         base: args.base,
         head: args.head,
+        head_build: None,
         only: args.only,
         head_environment: args.head_environment,
         base_environment: args.base_environment,
         budget: args.budget,
         seed: args.seed,
         measure_identical: args.measure_identical,
-        stored: calibration.as_ref().map(calibrate::noise_of).unwrap_or_default(),
         command: super::run::command_line(),
     };
     let gate = run(&options, &stop, &mut Told { quiet: global.quiet })?;
@@ -134,7 +134,10 @@ pub(super) fn read_definition(
 }
 
 /// What is counted; nothing where no file says so.
-fn read_counted(chosen: Option<&Path>, global: &Global) -> anyhow::Result<Option<CountedDefinition>> {
+pub(super) fn read_counted(
+    chosen: Option<&Path>,
+    global: &Global,
+) -> anyhow::Result<Option<CountedDefinition>> {
     let file = match chosen {
         Some(file) => file.to_path_buf(),
         None => {
@@ -183,9 +186,9 @@ impl Watch for Told {
         }
     }
 
-    fn block(&mut self, stage: &str, done: usize, of: usize) {
+    fn block(&mut self, number: usize, open: usize, of: usize) {
         if !self.quiet {
-            eprintln!("{stage}: block {} of {of}", done + 1);
+            eprintln!("block {number}: {open} of {of} series undecided");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Results go to stdout, progress and remarks to stderr. Exit codes: 0 fine, 1 tool error, 2 regression,
 //! 3 inconclusive, 64 usage.
 
+mod bisect;
 mod bless;
 mod calibrate;
 mod claims;
@@ -55,7 +56,10 @@ const EXIT_CODES: [(u8, &str); 5] = [
         EXIT_REGRESSION,
         "regression (`gate`), something worse (`compare`), or a claim that fails (`claims --check`)",
     ),
-    (EXIT_INCONCLUSIVE, "inconclusive or not measured (`gate`), or nothing could be judged (`compare`)"),
+    (
+        EXIT_INCONCLUSIVE,
+        "inconclusive or not measured (`gate`), nothing could be judged (`compare`), or no single commit was found (`bisect`)",
+    ),
     (EXIT_USAGE, "usage error"),
 ];
 
@@ -120,6 +124,7 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Gate(gate::Args),
+    Bisect(bisect::Args),
     Calibrate(calibrate::Args),
     Claims(claims::Args),
     Power(power::Args),
@@ -162,6 +167,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::execute(args, &global),
         Command::Compare(args) => compare::execute(args, &global),
         Command::Gate(args) => gate::execute(args, &global),
+        Command::Bisect(args) => bisect::execute(args, &global),
         Command::Calibrate(args) => calibrate::execute(args, &global),
         Command::Claims(args) => claims::execute(args, &global),
         Command::Power(args) => power::execute(args, &global),

@@ -13,7 +13,7 @@ const END: &str = "<!-- results:end -->";
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bench-runner report\n  bench-runner report latest --scenario wire-single\n  \
-    bench-runner --format json report 2026-11-20T1\n  \
+    bench-runner --format json report latest\n  \
     bench-runner report latest --html report.html\n  bench-runner report --version 0.1.0 --into FIGURES.md\n\n\
     --into replaces the text between the lines <!-- results:begin --> and <!-- results:end --> of a document."
 )]

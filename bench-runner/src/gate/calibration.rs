@@ -1,7 +1,5 @@
 //! What do gates of which the truth was known say of the gate?
 
-use super::noise::Noise;
-use super::rule::Rules;
 use super::series::Collected;
 use crate::model::{CalibrationGate, CalibrationNoise, CalibrationRate, GateOutcome, InjectedAs};
 use statrs::distribution::{Beta, ContinuousCDF};
@@ -59,21 +57,20 @@ pub fn rates(gates: &[CalibrationGate]) -> Vec<CalibrationRate> {
         .collect()
 }
 
-/// How blocks scatter, from the null controls of `all`, in which nothing was changed.
+/// How blocks scatter in which nothing was changed.
 #[must_use]
-pub fn noise(all: &[Collected], rules: &Rules) -> Vec<CalibrationNoise> {
+pub fn noise(all: &[Collected]) -> Vec<CalibrationNoise> {
     all.iter()
         .map(|one| {
-            let quiet = Collected::quiet(&one.null);
-            let noise = Noise::new(one.own_sd(), 1);
+            let judged = one.evidence.judged();
             CalibrationNoise {
                 scenario: one.series.scenario.clone(),
                 label: one.series.label.clone(),
                 metric: one.series.metric.to_owned(),
-                block_sd: noise.block_sd,
-                blocks: u32::try_from(quiet.len()).unwrap_or(u32::MAX),
-                detectable: noise.detectable(rules),
-                class: noise.class(rules),
+                block_sd: judged.block_sd,
+                blocks: u32::try_from(one.evidence.blocks().len()).unwrap_or(u32::MAX),
+                detectable: judged.detectable,
+                class: judged.class,
             }
         })
         .collect()

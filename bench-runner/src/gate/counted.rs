@@ -80,6 +80,7 @@ fn blank(scenario: String, label: String, counts: &Counted) -> GateVerdict {
         interval: None,
         p: None,
         p_adjusted: None,
+        evidence: None,
         limit: counts.limit,
         detectable: Some(counts.limit),
         block_sd: 0.0,
@@ -114,7 +115,7 @@ mod tests {
         let counts = Counted { base: Some(100.0), head: Some(120.0), limit: 1.01 };
         let more = counted_verdict("counted/get".to_owned(), "GET".to_owned(), &counts);
         let timed =
-            |outcome, class| GateVerdict { stage: GateStage::Confirm, outcome, class, ..more.clone() };
+            |outcome, class| GateVerdict { stage: GateStage::Sequential, outcome, class, ..more.clone() };
         let after = |other: GateVerdict| {
             let mut both = [more.clone(), other];
             excuse_faster(&mut both);

@@ -1,77 +1,41 @@
-//! How small a change can the gate find where blocks scatter so much, and how many blocks does it take?
+//! How do the blocks of a series scatter, and how small a change can be found there?
 
-use super::rule::Rules;
-use crate::model::GateClass;
-use crate::stats::minimal_detectable_ratio;
-use statrs::distribution::{ContinuousCDF, Normal};
+use super::rule::{Limits, Rules};
+use crate::stats::{mean_found, median};
 
-/// The deviation of the median of n normal values is this over √n of one value's: √(π/2).
-const MEDIAN_SPREAD: f64 = 1.253_314_137_315_500_3;
 /// Found this often: what the smallest detectable change stands for.
 const POWER: f64 = 0.8;
-/// A confirmation of the least length.
-const BLOCKS: u32 = 16;
-/// Where blocks scatter widely, or many scenarios share the error.
-const MORE_BLOCKS: u32 = 30;
-/// Where they scatter more widely still.
-const MOST_BLOCKS: u32 = 40;
-/// From this block deviation on it takes more blocks.
-const WIDE: f64 = 0.05;
-/// From this one on it takes the most.
-const WIDER: f64 = 0.065;
-/// With more scenarios in the confirm stage, sixteen blocks cannot pass Holm's correction at one adverse block.
-const MANY: usize = 23;
+/// Median absolute deviation to standard deviation, for normal values.
+const MAD_TO_SD: f64 = 1.482_602_218_505_602;
+/// No machine is taken to be quieter than this.
+const QUIETEST: f64 = 0.005;
 
-/// How the blocks of a scenario scatter where nothing was changed.
+/// How blocks scatter around their own middle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
     /// Standard deviation of a block's log ratio.
     pub block_sd: f64,
-    /// Blocks that are judged.
-    pub blocks: u32,
 }
 
 impl Noise {
-    /// With as many blocks as a confirmation takes where `reached` scenarios get that far.
+    /// Of blocks: robust, so that one burst does not hide a change. One below three blocks, which say nothing.
     #[must_use]
-    pub fn new(block_sd: f64, reached: usize) -> Self {
-        let blocks = match block_sd {
-            sd if sd >= WIDER => MOST_BLOCKS,
-            sd if sd >= WIDE || reached > MANY => MORE_BLOCKS,
-            _ => BLOCKS,
-        };
-        Self { block_sd, blocks }
+    pub fn of(blocks: &[f64]) -> Self {
+        let n = blocks.len() as f64;
+        let residuals = median(blocks)
+            .filter(|_| blocks.len() > 2)
+            .map(|middle| blocks.iter().map(|block| (block - middle).abs()).collect::<Vec<_>>());
+        // The median of few residuals lies too close to zero.
+        let sd = residuals.and_then(|all| median(&all)).map(|mad| mad * MAD_TO_SD * (n / (n - 1.0)).sqrt());
+        Self { block_sd: sd.map_or(1.0, |sd| sd.max(QUIETEST)) }
     }
 
-    /// Standard deviation of the median of the blocks, in log space.
+    /// The smallest change that is found four times in five with the blocks of the plan, as a ratio above one. None where
+    /// none is.
     #[must_use]
-    pub fn median_sd(&self) -> f64 {
-        MEDIAN_SPREAD * self.block_sd / f64::from(self.blocks.max(1)).sqrt()
-    }
-
-    /// The least change that is called, as a ratio above one.
-    #[must_use]
-    pub fn limit(&self, rules: &Rules) -> f64 {
-        rules.floor.max((rules.noise_multiple * self.median_sd()).exp())
-    }
-
-    /// The smallest change that is found four times in five, as a ratio above one: large enough for the limit and
-    /// for the sign test. None where the sign test can never call anything.
-    #[must_use]
-    pub fn detectable(&self, rules: &Rules) -> Option<f64> {
-        let by_sign = minimal_detectable_ratio(self.block_sd, self.blocks, rules.sign_alpha, POWER)?;
-        let margin = Normal::standard().inverse_cdf(POWER) * self.median_sd();
-        Some(by_sign.max(self.limit(rules) * margin.exp()))
-    }
-
-    /// What a verdict at this noise is good for.
-    #[must_use]
-    pub fn class(&self, rules: &Rules) -> GateClass {
-        match self.detectable(rules) {
-            Some(ratio) if ratio <= 1.05 => GateClass::Gated,
-            Some(ratio) if ratio <= 1.08 => GateClass::GatedAt8,
-            _ => GateClass::Advisory,
-        }
+    pub fn detectable(&self, limits: &Limits, series: usize, rules: &Rules) -> Option<f64> {
+        let mean = mean_found(rules.blocks_max, rules.log_called(series), POWER)?;
+        Some((mean * self.block_sd).exp().max(limits.called))
     }
 }
 
@@ -80,34 +44,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_confirmation_is_as_long_as_the_noise_asks_for() {
-        for (block_sd, reached, blocks) in
-            [(0.01, 6, 16), (0.049, 23, 16), (0.02, 24, 30), (0.05, 1, 30), (0.065, 1, 40), (0.2, 40, 40)]
-        {
-            assert_eq!(Noise::new(block_sd, reached).blocks, blocks, "{block_sd} {reached}");
-        }
+    fn one_burst_does_not_raise_the_noise_much() {
+        let quiet = [0.01, -0.01, 0.0, 0.012, -0.008, 0.004, -0.004, 0.009];
+        let with_burst = [&quiet[..], &[0.5]].concat();
+        let (one, other) = (Noise::of(&quiet).block_sd, Noise::of(&with_burst).block_sd);
+        assert!((0.006..0.02).contains(&one) && other < one * 1.7, "{one} {other}");
+        assert_eq!(Noise::of(&[0.0; 20]).block_sd, QUIETEST);
+        assert_eq!(Noise::of(&[0.1, 0.2]).block_sd, 1.0);
     }
 
     #[test]
-    fn the_median_of_sixteen_scatters_by_a_third_of_a_block() {
-        let sd = Noise::new(0.01, 1).median_sd() / 0.01;
-        assert!((sd - 0.3133).abs() < 1e-4, "{sd}");
-    }
-
-    #[test]
-    fn the_limit_is_the_floor_until_the_noise_is_larger() {
-        let rules = Rules::default();
-        assert_eq!(Noise::new(0.02, 1).limit(&rules), 1.03);
-        let wide = Noise { block_sd: 0.08, blocks: 16 }.limit(&rules);
-        assert!((wide.ln() - 3.0 * 0.3133 * 0.08).abs() < 1e-4, "{wide}");
-    }
-
-    #[test]
-    fn quiet_scenarios_are_gated_and_noisy_ones_advise() {
-        let class = |block_sd| Noise::new(block_sd, 6).class(&Rules::default());
-        assert_eq!(class(0.0), GateClass::Gated);
-        assert_eq!(class(0.03), GateClass::Gated);
-        assert_eq!(class(0.049), GateClass::GatedAt8);
-        assert_eq!(class(0.2), GateClass::Advisory);
+    fn quiet_series_find_less_and_wild_ones_nothing_useful() {
+        let found = |block_sd| Noise { block_sd }.detectable(&Limits::TIME, 12, &Rules::default()).unwrap();
+        assert_eq!(found(0.005), 1.02);
+        assert!(found(0.045) < 1.05, "{}", found(0.045));
+        assert!(found(0.045) < found(0.1) && found(0.3) > 1.15);
     }
 }

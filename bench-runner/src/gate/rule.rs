@@ -1,55 +1,77 @@
-//! Base against head: pass, improvement, regression, inconclusive, not measured?
+//! Base against head: is one series worse, better, within the limits, or undecided?
 //!
-//! Five blocks can prove nothing, so they only route: a scenario whose median moved by less than the screen lets pass
-//! is done. The others are measured anew, and a change is called only where its size, its directions and its interval all
-//! say so, the directions corrected for the number of scenarios that got that far.
+//! One sequential test instead of a number of blocks: after each block the evidence is looked at, and it is valid whenever one
+//! stops. Evidence for "worse" is a [`Wager`] on blocks above zero; evidence that a change is smaller than what a pass
+//! excludes is the same wager on what is left to that limit. A series that ends without either is undecided, never a pass.
 
 use super::noise::Noise;
 use crate::model::{GateClass, GateOutcome};
-use crate::stats::{Centre, Method, Resampling, bootstrap, holm, median, sign_test};
+use crate::stats::{Wager, median, summarise};
 
-/// What the gate goes by. The defaults are the rule; a calibration says how it errs.
+/// What the gate goes by. The defaults are the rule; `bench-runner power` says how it errs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
-    /// A screened median within this ratio of one, either way, passes.
-    pub screen: f64,
-    /// The least change that is ever called, as a ratio above one.
-    pub floor: f64,
-    /// A change must be so many times the deviation of the median where nothing was changed.
-    pub noise_multiple: f64,
-    /// One-sided sign test of one scenario.
-    pub sign_alpha: f64,
-    /// Holm's over all that were confirmed.
-    pub family_alpha: f64,
-    /// Of the bootstrap interval.
-    pub level: f64,
-    /// Draws of it.
-    pub resamples: u32,
+    /// Chance that a gate of a change that changes nothing is red, over all of its series.
+    pub false_red: f64,
+    /// Chance that a series passes that is worse by what a pass excludes.
+    pub false_pass: f64,
+    /// Blocks of a series at most.
+    pub blocks_max: usize,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self {
-            screen: 1.02,
-            floor: 1.03,
-            noise_multiple: 3.0,
-            sign_alpha: 0.0107,
-            family_alpha: 0.05,
-            level: 0.95,
-            resamples: 2_000,
-        }
+        Self { false_red: 0.01, false_pass: 0.025, blocks_max: 80 }
     }
 }
 
-/// A scenario's fresh blocks.
-#[derive(Debug, Clone, Copy)]
-pub struct Confirmed<'a> {
-    /// Log ratios of the blocks, above zero worse.
-    pub blocks: &'a [f64],
-    /// Standard deviation of a block where nothing was changed.
-    pub block_sd: f64,
-    /// Of the bootstrap's draws.
-    pub seed: u64,
+impl Rules {
+    /// Logarithm of the evidence from which one of so many series is called.
+    #[must_use]
+    pub fn log_called(&self, series: usize) -> f64 {
+        (series.max(1) as f64 / self.false_red).ln()
+    }
+
+    /// Logarithm of the evidence from which a series passes.
+    #[must_use]
+    pub fn log_passed(&self) -> f64 {
+        (1.0 / self.false_pass).ln()
+    }
+}
+
+/// Which sizes of a change matter, as ratios above one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// The least median that is called.
+    pub called: f64,
+    /// What a pass excludes.
+    pub excluded: f64,
+    /// What it excludes of a series that scatters too much for that.
+    pub excluded_wide: f64,
+}
+
+impl Limits {
+    /// Of times and rates.
+    pub const TIME: Self = Self { called: 1.02, excluded: 1.05, excluded_wide: 1.08 };
+    /// Of a share of slow requests, which moves by far more than the times do.
+    pub const TAIL: Self = Self { called: 1.5, excluded: 2.0, excluded_wide: 3.0 };
+}
+
+/// The evidence of one series, block by block. Blocks are log ratios, above zero worse.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    limits: Limits,
+    rules: Rules,
+    /// Series that share the chance of a false alarm.
+    family: usize,
+    blocks: Vec<f64>,
+    worse: Wager,
+    better: Wager,
+    within: Wager,
+    within_wide: Wager,
+    /// Worse or better, once it is proven.
+    called: Option<GateOutcome>,
+    passed: bool,
 }
 
 /// A verdict with what it rests on. Ratios are above one where head is worse.
@@ -57,124 +79,153 @@ pub struct Confirmed<'a> {
 pub struct Judged {
     /// What was found.
     pub outcome: GateOutcome,
-    /// Why nothing could be said, or why a change that large was not called.
+    /// Why nothing could be said.
     pub reason: Option<String>,
-    /// Median of the blocks.
-    pub ratio: f64,
-    /// Lower end of its bootstrap interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Sign test in the direction of the median, one-sided.
-    pub p: f64,
-    /// The same by Holm over the family.
-    pub p_adjusted: f64,
-    /// The least change that is called here.
-    pub limit: f64,
-    /// Deviation of the median where nothing was changed, in log space.
-    pub aa_sd: f64,
+    /// Median of the blocks; none without one.
+    pub ratio: Option<f64>,
+    /// Exact interval of the median at this number of blocks, 95 %; none below six.
+    pub interval: Option<[f64; 2]>,
+    /// How many times the stake a bet on "worse" has become.
+    pub worse: f64,
+    /// On "better".
+    pub better: f64,
+    /// On "less than what a pass excludes".
+    pub within: f64,
+    /// The least median that is called, as a ratio.
+    pub called_from: f64,
     /// The smallest change found four times in five.
     pub detectable: Option<f64>,
-    /// What the verdict is good for.
+    /// What a verdict is good for.
     pub class: GateClass,
-    /// Blocks judged.
-    pub n: usize,
+    /// Standard deviation of a block.
+    pub block_sd: f64,
 }
 
-/// Whether screened blocks ask for fresh ones; none where there is nothing to look at.
-#[must_use]
-pub fn goes_on(screened: &[f64], rules: &Rules) -> Option<bool> {
-    median(screened).map(|middle| middle.abs() >= rules.screen.ln())
-}
+/// A bet on "better" that has come so far makes a series go on that could pass.
+const PROMISING: f64 = 20.0;
 
-/// Judges all that were confirmed, in the order given: a family, corrected for its size.
-#[must_use]
-pub fn judge(family: &[Confirmed<'_>], rules: &Rules) -> Vec<Judged> {
-    let tests: Vec<_> = family.iter().map(|one| sign_test(one.blocks)).collect();
-    let side = |p: fn(&crate::stats::SignTest) -> f64| {
-        holm(&tests.iter().map(|test| test.as_ref().map_or(1.0, p)).collect::<Vec<_>>())
-    };
-    let (worse, better) = (side(|test| test.p_greater), side(|test| test.p_less));
-    let each = family.iter().zip(&tests).zip(worse.iter().zip(&better));
-    each.map(|((one, test), (worse, better))| {
-        let Some((test, middle)) = test.as_ref().zip(median(one.blocks)) else {
-            return unmeasured(one, rules, "no block has a figure");
-        };
-        let (p, p_adjusted) = if middle >= 0.0 { (test.p_greater, *worse) } else { (test.p_less, *better) };
-        let how = Resampling {
-            centre: Centre::Median,
-            method: Method::Percentile,
-            level: rules.level,
-            resamples: rules.resamples,
-            seed: one.seed,
-        };
-        match bootstrap(one.blocks, &how) {
-            Ok(interval) => {
-                let found = Judged {
-                    ratio: interval.ratio,
-                    low: interval.low,
-                    high: interval.high,
-                    p,
-                    p_adjusted,
-                    ..blank(one, rules)
-                };
-                decide(found, rules)
+impl Evidence {
+    /// Before the first block of one of `family` series.
+    #[must_use]
+    pub fn new(limits: Limits, family: usize, rules: &Rules) -> Self {
+        Self {
+            limits,
+            rules: *rules,
+            family,
+            blocks: Vec::new(),
+            worse: Wager::default(),
+            better: Wager::default(),
+            within: Wager::default(),
+            within_wide: Wager::default(),
+            called: None,
+            passed: false,
+        }
+    }
+
+    /// One more block.
+    pub fn take(&mut self, block: f64) {
+        if !block.is_finite() {
+            return;
+        }
+        self.blocks.push(block);
+        self.worse.take(block);
+        self.better.take(-block);
+        self.within.take(self.limits.excluded.ln() - block);
+        self.within_wide.take(self.limits.excluded_wide.ln() - block);
+        let needed = self.rules.log_called(self.family);
+        let middle = median(&self.blocks).unwrap_or(0.0);
+        let is_large = middle.abs() >= self.limits.called.ln();
+        if self.called.is_none() && is_large {
+            if middle > 0.0 && self.worse.log_evidence() >= needed {
+                self.called = Some(GateOutcome::Regression);
+            } else if middle < 0.0 && self.better.log_evidence() >= needed {
+                self.called = Some(GateOutcome::Improvement);
             }
-            Err(error) => unmeasured(one, rules, &error.to_string()),
         }
-    })
-    .collect()
-}
+        self.passed |= self.within.log_evidence() >= self.rules.log_passed();
+    }
 
-fn decide(found: Judged, rules: &Rules) -> Judged {
-    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let large = found.ratio.ln().abs() >= found.limit.ln();
-    let pointing = found.p <= rules.sign_alpha && found.p_adjusted <= rules.family_alpha;
-    let apart = found.low > 1.0 || found.high < 1.0;
-    let (outcome, reason) = match (large, pointing && apart) {
-        (true, true) if found.ratio > 1.0 => (GateOutcome::Regression, None),
-        (true, true) => (GateOutcome::Improvement, None),
-        (true, false) => {
-            let why = if pointing {
-                "its interval holds no change"
-            } else {
-                "its blocks do not agree on the direction"
-            };
-            (
-                GateOutcome::Inconclusive,
-                Some(format!("it moved by {:+.1} %, but {why}", percent(found.ratio))),
-            )
+    /// Blocks so far.
+    #[must_use]
+    pub fn blocks(&self) -> &[f64] {
+        &self.blocks
+    }
+
+    /// Whether another block could say more.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        let is_promising = self.better.log_evidence() >= PROMISING.ln();
+        self.called.is_some() || self.passed && !is_promising || self.blocks.len() >= self.rules.blocks_max
+    }
+
+    /// What is said of it now, and no more: [`Evidence::judged`] takes a thousand times as long.
+    pub(super) fn outcome(&self) -> GateOutcome {
+        match self.called {
+            Some(called) => called,
+            None if self.passed => GateOutcome::Pass,
+            None if self.passes_wide() => self.judged().outcome,
+            None => GateOutcome::Inconclusive,
         }
-        (false, _) if found.class == GateClass::Advisory => {
-            let least =
-                found.detectable.map_or("nothing".to_owned(), |ratio| format!("{:.0} %", percent(ratio)));
-            (GateOutcome::Inconclusive, Some(format!("too noisy: the smallest change found here is {least}")))
+    }
+
+    /// Whether it excludes the wider limit with all of its blocks.
+    fn passes_wide(&self) -> bool {
+        let is_planned = self.blocks.len() >= self.rules.blocks_max;
+        is_planned && self.within_wide.log_evidence() >= self.rules.log_passed()
+    }
+
+    /// What is said of it now.
+    #[must_use]
+    pub fn judged(&self) -> Judged {
+        let noise = Noise::of(&self.blocks);
+        let detectable = noise.detectable(&self.limits, self.family, &self.rules);
+        let class = match detectable {
+            Some(ratio) if ratio <= self.limits.excluded => GateClass::Gated,
+            Some(ratio) if ratio <= self.limits.excluded_wide => GateClass::GatedAt8,
+            _ => GateClass::Advisory,
+        };
+        let (outcome, class) = match self.called {
+            Some(called) => (called, class),
+            None if self.passed => (GateOutcome::Pass, class),
+            None if self.passes_wide() && class != GateClass::Gated => {
+                (GateOutcome::Pass, GateClass::GatedAt8)
+            }
+            None => (GateOutcome::Inconclusive, class),
+        };
+        let summary = summarise(&self.blocks);
+        let reason = (outcome == GateOutcome::Inconclusive).then(|| self.undecided(detectable, class));
+        Judged {
+            outcome,
+            reason,
+            ratio: summary.map(|found| found.median.exp()),
+            interval: summary
+                .filter(|found| found.spread == crate::model::Spread::Interval)
+                .map(|found| [found.low.exp(), found.high.exp()]),
+            worse: self.worse.log_evidence().exp(),
+            better: self.better.log_evidence().exp(),
+            within: self.within.log_evidence().exp(),
+            called_from: self.limits.called,
+            detectable,
+            class,
+            block_sd: noise.block_sd,
         }
-        (false, _) => (GateOutcome::Pass, None),
-    };
-    Judged { outcome, reason, ..found }
-}
+    }
 
-fn unmeasured(one: &Confirmed<'_>, rules: &Rules, why: &str) -> Judged {
-    Judged { outcome: GateOutcome::NotMeasured, reason: Some(why.to_owned()), ..blank(one, rules) }
-}
-
-fn blank(one: &Confirmed<'_>, rules: &Rules) -> Judged {
-    let n = one.blocks.len();
-    let noise = Noise { block_sd: one.block_sd, blocks: u32::try_from(n).unwrap_or(u32::MAX) };
-    Judged {
-        outcome: GateOutcome::NotMeasured,
-        reason: None,
-        ratio: f64::NAN,
-        low: f64::NAN,
-        high: f64::NAN,
-        p: 1.0,
-        p_adjusted: 1.0,
-        limit: noise.limit(rules),
-        aa_sd: noise.median_sd(),
-        detectable: noise.detectable(rules),
-        class: noise.class(rules),
-        n,
+    /// Why neither word can be said.
+    fn undecided(&self, detectable: Option<f64>, class: GateClass) -> String {
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let blocks = self.blocks.len();
+        if blocks < self.rules.blocks_max {
+            return format!("the budget ended after {blocks} blocks, of {} at most", self.rules.blocks_max);
+        }
+        if class == GateClass::Advisory {
+            let least = detectable.map_or("none".to_owned(), |ratio| format!("{:.0} %", percent(ratio)));
+            return format!("too noisy: the smallest change found here is {least}");
+        }
+        format!(
+            "{blocks} blocks prove neither a change nor that it is below {:.0} %",
+            percent(self.limits.excluded)
+        )
     }
 }
 
@@ -183,80 +234,99 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Blocks around a change, evenly spread.
-    fn around(middle: f64, spread: f64) -> Vec<f64> {
-        (0..16).map(|place| middle + spread * (f64::from(place) - 7.5) / 7.5).collect()
+    fn of(limits: Limits, family: usize, blocks: impl IntoIterator<Item = f64>) -> Evidence {
+        let mut evidence = Evidence::new(limits, family, &Rules::default());
+        for block in blocks {
+            if evidence.is_done() {
+                break;
+            }
+            evidence.take(block);
+        }
+        evidence
     }
 
-    fn alone(blocks: &[f64], block_sd: f64) -> Judged {
-        judge(&[Confirmed { blocks, block_sd, seed: 1 }], &Rules::default()).remove(0)
+    /// Blocks around a change, evenly spread, in an order that changes sides.
+    fn around(middle: f64, spread: f64) -> impl Iterator<Item = f64> {
+        (0_u32..200).map(move |place| middle + spread * (f64::from(place * 7 % 16) - 7.5) / 7.5)
     }
 
-    #[test]
-    fn the_screen_routes_by_magnitude_only() {
-        let rules = Rules::default();
-        assert_eq!(goes_on(&[0.03, -0.05, 0.01, 0.015, 0.04], &rules), Some(false));
-        assert_eq!(goes_on(&[0.03, -0.05, 0.02, 0.025, 0.04], &rules), Some(true));
-        assert_eq!(goes_on(&[-0.03, 0.05, -0.02, -0.025, -0.04], &rules), Some(true));
-        assert_eq!(goes_on(&[], &rules), None);
+    fn said(middle: f64, spread: f64) -> Judged {
+        of(Limits::TIME, 12, around(middle, spread)).judged()
     }
 
     #[test]
     fn each_outcome_is_reached() {
-        assert_eq!(alone(&around(0.05, 0.04), 0.02).outcome, GateOutcome::Regression);
-        assert_eq!(alone(&around(-0.05, 0.04), 0.02).outcome, GateOutcome::Improvement);
-        assert_eq!(alone(&around(0.01, 0.005), 0.02).outcome, GateOutcome::Pass);
-        let torn = alone(&around(0.05, 0.3), 0.02);
-        assert_eq!(torn.outcome, GateOutcome::Inconclusive);
-        assert!(torn.reason.unwrap().contains("+5.1 %, but its blocks do not agree"));
-        let noisy = alone(&around(0.01, 0.005), 0.2);
-        assert_eq!(noisy.outcome, GateOutcome::Inconclusive);
+        assert_eq!(said(0.05, 0.04).outcome, GateOutcome::Regression);
+        assert_eq!(said(-0.05, 0.04).outcome, GateOutcome::Improvement);
+        assert_eq!(said(0.0, 0.04).outcome, GateOutcome::Pass);
+        let between = said(0.03, 0.2);
+        assert_eq!(between.outcome, GateOutcome::Inconclusive);
+        let noisy = said(0.0, 1.5);
+        assert_eq!((noisy.outcome, noisy.class), (GateOutcome::Inconclusive, GateClass::Advisory));
         assert!(noisy.reason.unwrap().contains("too noisy"));
-        for none in [&[][..], &[f64::NAN; 16], &[0.05; 15]] {
-            let judged = alone(none, 0.02);
-            assert!(judged.outcome == GateOutcome::NotMeasured && judged.reason.is_some(), "{judged:?}");
+    }
+
+    #[test]
+    fn a_change_below_the_limit_is_never_called_however_sure_it_is() {
+        let sure = said(0.015, 0.001);
+        assert_eq!(sure.outcome, GateOutcome::Pass);
+        assert!(sure.ratio.unwrap() > 1.01);
+    }
+
+    #[test]
+    fn a_large_change_is_called_within_fourteen_blocks() {
+        let evidence = of(Limits::TIME, 12, around(0.46, 0.01));
+        assert_eq!(evidence.judged().outcome, GateOutcome::Regression);
+        assert!(evidence.blocks().len() <= 14, "{}", evidence.blocks().len());
+    }
+
+    #[test]
+    fn what_was_not_finished_is_no_pass() {
+        for count in 0..6 {
+            let short = of(Limits::TIME, 12, around(0.0, 0.01).take(count)).judged();
+            assert_eq!(short.outcome, GateOutcome::Inconclusive, "{count}");
+            assert!(short.reason.unwrap().contains(&format!("after {count} blocks, of 80 at most")));
         }
     }
 
     #[test]
-    fn a_change_below_the_floor_is_never_called_however_sure_it_is() {
-        let sure = alone(&[0.025; 16], 0.001);
-        assert!(sure.p < 1e-4 && sure.outcome == GateOutcome::Pass, "{sure:?}");
+    fn more_series_ask_for_more_evidence() {
+        let blocks = |family| of(Limits::TIME, family, around(0.06, 0.02)).blocks().len();
+        assert!(blocks(1) < blocks(12) && blocks(12) < blocks(1_000), "{} {}", blocks(1), blocks(12));
     }
 
     #[test]
-    fn a_large_family_asks_for_more_than_one_alone() {
-        // 13 of 16.
-        let mut blocks = vec![0.06; 13];
-        blocks.extend([-0.01; 3]);
-        let one = Confirmed { blocks: &blocks, block_sd: 0.02, seed: 1 };
-        let still = vec![0.0001; 8].into_iter().chain(vec![-0.0001; 8]).collect::<Vec<_>>();
-        let other = Confirmed { blocks: &still, block_sd: 0.02, seed: 2 };
-        assert_eq!(judge(&[one], &Rules::default())[0].outcome, GateOutcome::Regression);
-        let mut family = vec![one];
-        family.extend([other; 5]);
-        let judged = judge(&family, &Rules::default());
-        assert_eq!(judged[0].outcome, GateOutcome::Inconclusive);
-        assert!((judged[0].p_adjusted - 6.0 * judged[0].p).abs() < 1e-12);
+    fn slow_requests_have_limits_of_their_own() {
+        let said = |ratio: f64| of(Limits::TAIL, 12, around(ratio.ln(), 0.1)).judged().outcome;
+        assert_eq!(said(1.1), GateOutcome::Pass);
+        assert_eq!(said(2.5), GateOutcome::Regression);
+    }
+
+    #[test]
+    fn what_passed_goes_on_while_it_may_be_better() {
+        let better = of(Limits::TIME, 12, around(-0.1, 0.02));
+        assert_eq!(better.judged().outcome, GateOutcome::Improvement);
+        let same = of(Limits::TIME, 12, around(0.0, 0.02));
+        assert!(same.blocks().len() < 12, "{}", same.blocks().len());
     }
 
     proptest! {
         #[test]
-        fn what_is_worse_one_way_round_is_better_the_other(
-            blocks in prop::collection::vec(-0.2_f64..0.2, 16..41), block_sd in 0.0_f64..0.1
+        fn what_is_worse_one_way_round_is_never_worse_the_other(
+            blocks in prop::collection::vec(-0.2_f64..0.2, 0..80)
         ) {
-            let mirrored: Vec<f64> = blocks.iter().map(|block| -block).collect();
-            let (one, other) = (alone(&blocks, block_sd), alone(&mirrored, block_sd));
-            let mirror = match one.outcome {
-                GateOutcome::Regression => GateOutcome::Improvement,
-                GateOutcome::Improvement => GateOutcome::Regression,
-                same => same,
-            };
-            prop_assert!((one.p - other.p).abs() < 1e-12);
-            prop_assert!((one.ratio * other.ratio - 1.0).abs() < 1e-9);
-            // The draws are others, so an interval that barely leaves out one may differ.
-            if (one.low - 1.0).abs() > 0.02 && (one.high - 1.0).abs() > 0.02 {
-                prop_assert_eq!(other.outcome, mirror);
+            let one = of(Limits::TIME, 1, blocks.iter().copied()).judged();
+            let other = of(Limits::TIME, 1, blocks.iter().map(|block| -block)).judged();
+            prop_assert!(one.outcome != GateOutcome::Regression || other.outcome != GateOutcome::Regression);
+        }
+
+        #[test]
+        fn a_pass_has_evidence_and_a_median_below_what_it_excludes(
+            blocks in prop::collection::vec(-0.2_f64..0.2, 0..80)
+        ) {
+            let judged = of(Limits::TIME, 12, blocks).judged();
+            if judged.outcome == GateOutcome::Pass && judged.class == GateClass::Gated {
+                prop_assert!(judged.within >= 1.0);
             }
         }
     }

@@ -1,18 +1,15 @@
 //! What is judged, and what did its blocks come to? A series is one metric of one scenario.
 
-use super::noise::Noise;
-use super::rule::Rules;
-use crate::model::{Direction, Status, Trial, metric};
-use crate::stats::{block_log_ratio, median, sign_test};
+use super::rule::{Evidence, Limits, Rules};
+use crate::model::{Direction, metric};
+use crate::stats::block_log_ratio;
 
 /// Above so many cores used by others a block says nothing.
 pub(super) const FOREIGN_CORES: f64 = 0.15;
-/// From this share of a CPU on the server, not the client, sets the throughput.
-const SATURATED: f64 = 0.95;
-/// Median absolute deviation to standard deviation, for normal values.
-const MAD_TO_SD: f64 = 1.482_602_218_505_602;
-/// No machine is taken to be quieter than this.
-const QUIETEST: f64 = 0.005;
+/// After so many blocks in a row without a figure no more are taken.
+const FAILURES_MAX: u32 = 3;
+/// The metric that is judged by whole histograms: the share of slow requests.
+pub const TAIL: &str = "latency_above_p99";
 
 /// One metric of one scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,23 +24,34 @@ pub struct Series {
 
 /// What is judged of a load. CPU time of the server where it is asked as fast as it answers, and throughput if the
 /// server sets it: a client at its limit hides a slower server, and CPU time hides a server that sleeps. In an open loop
-/// the response times as well.
+/// the response times as well: the median, and how many requests are slow. The 99th percentile of so short a trial rests on a
+/// few dozen requests, and one burst moves it; the number of requests above that of both sides together moves less.
 #[must_use]
 pub fn metrics(is_open: bool) -> &'static [&'static str] {
     if is_open {
-        &["server_cpu_ns_per_op", "latency_ns_p50", "latency_ns_p99"]
+        &["server_cpu_ns_per_op", "latency_ns_p50", TAIL]
     } else {
         &["server_cpu_ns_per_op", "ops_per_second"]
     }
 }
 
-/// What one block says of a series.
+/// The figures of one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// Log ratio, above zero worse.
-    pub figure: f64,
-    /// Cores used by others in the worst of its trials.
-    pub foreign: f64,
+pub struct Figures {
+    /// Base's two, in the unit.
+    pub base: [f64; 2],
+    /// Head's.
+    pub head: [f64; 2],
+    /// Log ratio head / base. Exchanging the sides turns its sign and does nothing else.
+    pub log_ratio: f64,
+}
+
+impl Figures {
+    /// Of a metric that a trial has as one number; none where one is not positive and finite.
+    #[must_use]
+    pub fn of(base: [f64; 2], head: [f64; 2]) -> Option<Self> {
+        Some(Self { base, head, log_ratio: block_log_ratio(base, head)? })
+    }
 }
 
 /// All that was found of a series.
@@ -51,35 +59,33 @@ pub struct Point {
 pub struct Collected {
     /// Which it is.
     pub series: Series,
-    /// Two layouts of base.
-    pub null: Vec<Point>,
-    /// Few blocks, which route.
-    pub screen: Vec<Point>,
-    /// Fresh blocks, which are judged.
-    pub confirm: Vec<Point>,
-    /// Quiet blocks that were wanted for the confirmation; nought where it was not called for.
-    pub wanted: usize,
+    /// What the blocks say that others did not disturb.
+    pub evidence: Evidence,
+    /// Cores used by others in the blocks that are left out.
+    pub disturbed: Vec<f64>,
     /// Base's values, in the unit.
     pub base: Vec<f64>,
     /// Head's.
     pub head: Vec<f64>,
-    /// The first trial without a figure, in words.
+    /// Why the last block that has no figure has none.
     pub failed: Option<String>,
+    /// Blocks without a figure since the last one that had it.
+    failures: u32,
 }
 
 impl Collected {
-    /// Nothing yet.
+    /// Nothing yet, of one of so many series.
     #[must_use]
-    pub fn of(series: Series) -> Self {
+    pub fn of(series: Series, family: usize, rules: &Rules) -> Self {
+        let limits = if series.metric == TAIL { Limits::TAIL } else { Limits::TIME };
         Self {
             series,
-            null: Vec::new(),
-            screen: Vec::new(),
-            confirm: Vec::new(),
-            wanted: 0,
+            evidence: Evidence::new(limits, family, rules),
+            disturbed: Vec::new(),
             base: Vec::new(),
             head: Vec::new(),
             failed: None,
+            failures: 0,
         }
     }
 
@@ -89,176 +95,86 @@ impl Collected {
         metric::describe(self.series.metric).1
     }
 
-    /// What a block's quartet of trials says of it; none where a trial has no figure. Both sides' values are kept.
-    pub fn take(&mut self, base: [&Trial; 2], head: [&Trial; 2]) -> Option<Point> {
-        let all = [base[0], base[1], head[0], head[1]];
-        let values: Vec<f64> = all.iter().filter_map(|trial| value(trial, self.series.metric)).collect();
-        let [b0, b1, h0, h1] = values[..] else {
-            let broken = all.iter().position(|trial| value(trial, self.series.metric).is_none());
-            self.failed.get_or_insert_with(|| {
-                let place = broken.unwrap_or(0);
-                let side = if place < 2 { "base" } else { "head" };
-                let why = all[place].reason.as_deref().unwrap_or("the trial has no such figure");
-                format!("{side}: {why}")
-            });
-            return None;
-        };
-        let ratio = block_log_ratio([b0, b1], [h0, h1])?;
-        self.base.extend([b0, b1]);
-        self.head.extend([h0, h1]);
-        let foreign = all.iter().filter_map(|trial| trial.os.as_ref()).map(|os| os.foreign_cpu_cores);
-        Some(Point {
-            figure: if self.direction() == Direction::Higher { -ratio } else { ratio },
-            foreign: foreign.fold(0.0, f64::max),
-        })
+    /// Whether another block could say more.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.has_failed() || self.evidence.is_done()
     }
 
-    /// The quiet ones of some blocks.
+    /// Whether block after block has no figure.
     #[must_use]
-    pub fn quiet(points: &[Point]) -> Vec<f64> {
-        points.iter().filter(|point| point.foreign <= FOREIGN_CORES).map(|point| point.figure).collect()
+    pub fn has_failed(&self) -> bool {
+        self.failures >= FAILURES_MAX
     }
 
-    /// How this gate's own blocks scatter around the middle of their stage, as a standard deviation: robust, so that one
-    /// burst does not hide a change.
-    #[must_use]
-    pub fn own_sd(&self) -> f64 {
-        let mut residuals = Vec::new();
-        for stage in [&self.null, &self.screen, &self.confirm] {
-            let quiet = Self::quiet(stage);
-            if let Some(middle) = median(&quiet) {
-                residuals.extend(quiet.iter().map(|figure| (figure - middle).abs()));
+    /// Takes what a block says, or why it says nothing. `foreign`: cores used by others in the worst of its trials.
+    pub fn take(&mut self, found: Result<Figures, String>, foreign: f64) {
+        let figures = match found {
+            Ok(figures) => figures,
+            Err(why) => {
+                self.failures += 1;
+                self.failed = Some(why);
+                return;
             }
+        };
+        self.failures = 0;
+        if foreign > FOREIGN_CORES {
+            self.disturbed.push(foreign);
+            return;
         }
-        // The median of few values lies too close to them: n / (n − stages).
-        let n = residuals.len() as f64;
-        let small = if n > 4.0 { (n / (n - 3.0)).sqrt() } else { 2.0 };
-        median(&residuals).map_or(1.0, |middle| (middle * MAD_TO_SD * small).max(QUIETEST))
+        self.base.extend(figures.base);
+        self.head.extend(figures.head);
+        let is_higher_better = self.direction() == Direction::Higher;
+        self.evidence.take(if is_higher_better { -figures.log_ratio } else { figures.log_ratio });
     }
-
-    /// Whether a few blocks of two layouts of base lie so far apart that more are called for.
-    #[must_use]
-    pub fn null_seems_moved(&self, block_sd: f64, rules: &Rules) -> bool {
-        let quiet = Self::quiet(&self.null);
-        let blocks = u32::try_from(quiet.len()).unwrap_or(u32::MAX);
-        let limit = Noise { block_sd, blocks }.limit(rules);
-        median(&quiet).is_some_and(|middle| middle.abs() > limit.ln())
-    }
-
-    /// Whether two layouts of base lie so far apart that nothing can be said of head: as far as a change that is called, and
-    /// most blocks agree on the direction. Three blocks never do.
-    #[must_use]
-    pub fn null_moved(&self, block_sd: f64, rules: &Rules) -> bool {
-        let agree = sign_test(&Self::quiet(&self.null))
-            .is_some_and(|test| test.p_greater.min(test.p_less) <= rules.sign_alpha);
-        agree && self.null_seems_moved(block_sd, rules)
-    }
-}
-
-/// Whether base was busy enough that its throughput is its own.
-#[must_use]
-pub fn is_saturated(trials: &[&Trial]) -> bool {
-    let busy: Vec<f64> = trials
-        .iter()
-        .filter(|trial| trial.elapsed_s > 0.0)
-        .filter_map(|trial| Some(trial.os.as_ref()?.server_cpu_ns as f64 / 1e9 / trial.elapsed_s))
-        .collect();
-    median(&busy).is_some_and(|busy| busy >= SATURATED)
-}
-
-fn value(trial: &Trial, metric: &str) -> Option<f64> {
-    if trial.status != Status::Ok {
-        return None;
-    }
-    let found = trial.values.iter().find(|value| value.metric == metric && value.operation.is_none());
-    found.map(|value| value.value).filter(|value| *value > 0.0 && value.is_finite())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Counts, OsStat, Value};
-    use std::collections::BTreeMap;
-
-    /// A trial with one figure.
-    fn trial(metric: &str, value: f64, foreign: f64) -> Trial {
-        Trial {
-            index: 0,
-            position: 0,
-            status: Status::Ok,
-            reason: None,
-            elapsed_s: 1.0,
-            counts: Counts::default(),
-            values: vec![Value { metric: metric.to_owned(), operation: None, value }],
-            histograms: Vec::new(),
-            windows: Vec::new(),
-            open_loop: None,
-            process: None,
-            os: Some(OsStat { foreign_cpu_cores: foreign, server_cpu_ns: 970_000_000, ..OsStat::default() }),
-            facts: BTreeMap::new(),
-        }
-    }
 
     fn collected(metric: &'static str) -> Collected {
-        Collected::of(Series { scenario: "get".to_owned(), label: "GET".to_owned(), metric })
+        let series = Series { scenario: "get".to_owned(), label: "GET".to_owned(), metric };
+        Collected::of(series, 12, &Rules::default())
+    }
+
+    fn figures(base: f64, head: f64) -> Result<Figures, String> {
+        Figures::of([base; 2], [head; 2]).ok_or_else(String::new)
     }
 
     #[test]
     fn less_throughput_and_more_cpu_time_are_both_above_zero() {
         for (metric, worse) in [("ops_per_second", 90.0), ("server_cpu_ns_per_op", 110.0)] {
-            let (base, head) = (trial(metric, 100.0, 0.0), trial(metric, worse, 0.2));
-            let point = collected(metric).take([&base, &base], [&head, &head]).unwrap();
-            assert!(point.figure > 0.09 && point.foreign == 0.2, "{metric} {point:?}");
+            let mut one = collected(metric);
+            one.take(figures(100.0, worse), 0.1);
+            assert!(one.evidence.blocks()[0] > 0.09, "{metric}");
+            assert_eq!((one.base, one.head), (vec![100.0; 2], vec![worse; 2]));
         }
     }
 
     #[test]
-    fn a_trial_without_a_figure_is_told_with_its_side() {
-        let (fine, mut broken) = (trial("ops_per_second", 1.0, 0.0), trial("ops_per_second", 1.0, 0.0));
-        broken.status = Status::Failed;
-        broken.reason = Some("it ended: signal 11".to_owned());
+    fn what_others_disturbed_is_left_out_and_counted() {
         let mut one = collected("ops_per_second");
-        assert_eq!(one.take([&fine, &fine], [&broken, &fine]), None);
+        one.take(figures(100.0, 50.0), 0.9);
+        assert!(one.evidence.blocks().is_empty() && one.base.is_empty());
+        assert_eq!(one.disturbed, [0.9]);
+    }
+
+    #[test]
+    fn three_blocks_in_a_row_without_a_figure_end_a_series() {
+        let mut one = collected("ops_per_second");
+        for time in 1..=3 {
+            one.take(Err("head: it ended: signal 11".to_owned()), 0.0);
+            assert_eq!(one.is_done(), time == 3);
+        }
         assert_eq!(one.failed.as_deref(), Some("head: it ended: signal 11"));
+        one.take(figures(1.0, 1.0), 0.0);
+        assert!(!one.has_failed());
     }
 
     #[test]
-    fn throughput_is_the_servers_where_it_is_busy() {
-        let busy = trial("ops_per_second", 1.0, 0.0);
-        let mut idle = busy.clone();
-        idle.os = Some(OsStat { server_cpu_ns: 500_000_000, ..OsStat::default() });
-        assert!(is_saturated(&[&busy, &busy, &idle]));
-        assert!(!is_saturated(&[&idle, &busy, &idle]));
-        assert!(!is_saturated(&[]));
-    }
-
-    #[test]
-    fn one_burst_does_not_raise_the_noise_much() {
-        let mut one = collected("ops_per_second");
-        let point = |figure| Point { figure, foreign: 0.0 };
-        one.null = vec![point(0.01), point(-0.01), point(0.0)];
-        one.screen = [0.05, 0.04, 0.06, 0.05, 0.5].map(point).to_vec();
-        let sd = one.own_sd();
-        assert!((0.008..0.03).contains(&sd), "{sd}");
-        assert!(!one.null_seems_moved(sd, &Rules::default()));
-    }
-
-    #[test]
-    fn layouts_lie_apart_where_many_blocks_say_so() {
-        let rules = Rules::default();
-        let mut one = collected("ops_per_second");
-        let points = |figures: &[f64]| -> Vec<Point> {
-            figures.iter().map(|&figure| Point { figure, foreign: 0.0 }).collect()
-        };
-        one.null = points(&[0.06, 0.07, 0.08]);
-        assert!(one.null_seems_moved(0.01, &rules) && !one.null_moved(0.01, &rules));
-        one.null = points(&[0.07; 16]);
-        assert!(one.null_moved(0.01, &rules) && !one.null_moved(0.1, &rules));
-        // Large at first, and gone with more blocks.
-        one.null = points(&[[0.07; 3].as_slice(), &[0.001; 13]].concat());
-        assert!(!one.null_seems_moved(0.01, &rules));
-        // Large, and without a direction.
-        one.null = points(&[[0.05; 10].as_slice(), &[-0.05; 6]].concat());
-        assert!(one.null_seems_moved(0.01, &rules) && !one.null_moved(0.01, &rules));
+    fn what_has_no_logarithm_is_no_figure() {
+        assert_eq!(Figures::of([0.0, 1.0], [1.0, 1.0]), None);
+        assert_eq!(Figures::of([1.0, 1.0], [1.0, f64::NAN]), None);
     }
 }

@@ -7,8 +7,10 @@ use ts_rs::TS;
 
 /// `schema` of `results/calibration/<machine>.json`.
 pub const CALIBRATION_SCHEMA: &str = "plumbkv.calibration";
-/// Version of it written by this build.
-pub const CALIBRATION_SCHEMA_VERSION: u32 = 1;
+/// Version of it written by this build; earlier ones are read. 2: it names the rule.
+pub const CALIBRATION_SCHEMA_VERSION: u32 = 2;
+/// The rule by which the gate of this build judges. What is known of another says nothing of this one.
+pub const GATE_RULE: &str = "wager-1";
 
 /// `results/calibration/<machine>.json`: what is known of the gate on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
@@ -26,6 +28,10 @@ pub struct Calibration {
     pub machine: Machine,
     /// SHA-256 of the gate's file: another file is another calibration.
     pub gate_sha256: String,
+    /// [`GATE_RULE`] of the gates. Absent in version 1: screen, confirmation, sign test and bootstrap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub rule: Option<String>,
     /// How blocks scatter where nothing was changed.
     pub noise: Vec<CalibrationNoise>,
     /// Gates carried out, in order of time.
@@ -64,6 +70,8 @@ pub enum InjectedAs {
     Spin,
     /// Waiting: no CPU time.
     Sleep,
+    /// Pauses of 5 ms, so many percent of the time: a few requests are slow.
+    Tail,
 }
 
 /// One gate of which the truth was known.
@@ -103,7 +111,7 @@ pub struct CalibrationSeries {
     pub metric: String,
     /// What was said.
     pub outcome: GateOutcome,
-    /// Whether it got as far as the confirmation.
+    /// Whether it was judged: in version 1, whether it got as far as the confirmation.
     pub confirmed: bool,
     /// head / base. Absent: no figure.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,8 +7,8 @@ use ts_rs::TS;
 
 /// `schema` of `gate.json`.
 pub const GATE_SCHEMA: &str = "plumbkv.gate";
-/// Version of `gate.json` written by this build.
-pub const GATE_SCHEMA_VERSION: u32 = 1;
+/// Version of `gate.json` written by this build; earlier ones are read. 2: verdicts rest on sequential evidence.
+pub const GATE_SCHEMA_VERSION: u32 = 2;
 
 /// What is said of a change. There are five words, and silence is none of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -49,7 +49,7 @@ pub enum GateClass {
     /// It finds 8 %.
     #[serde(rename = "gated@8%")]
     GatedAt8,
-    /// It is shown, and turns nothing red.
+    /// It is shown, and holds nothing up where neither a change nor its absence is proven.
     #[serde(rename = "advisory")]
     Advisory,
 }
@@ -66,7 +66,7 @@ impl GateClass {
     }
 }
 
-/// How far a series was taken.
+/// What a verdict rests on. The first three were written by versions before 0.5.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum GateStage {
@@ -76,6 +76,8 @@ pub enum GateStage {
     Screen,
     /// Fresh blocks, which are judged.
     Confirm,
+    /// Blocks until the evidence sufficed.
+    Sequential,
     /// Instructions, which are the same every time: counted once.
     Counted,
 }
@@ -119,6 +121,11 @@ pub struct Gate {
     pub measured_s: f64,
     /// One verdict per scenario and metric, in the order of the gate's file; behind them what was counted.
     pub verdicts: Vec<GateVerdict>,
+    /// Of the loads that are slower: which functions take more instructions. Absent where nothing is slower, or where nothing
+    /// could be counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<GateProfile>>")]
+    pub profiles: Vec<GateProfile>,
     /// Scenarios that the budget had no room for, and why.
     pub left_out: Vec<String>,
     /// The command that was given.
@@ -135,10 +142,47 @@ pub struct GateSide {
     pub given: String,
     /// Full commit id; empty where a file was given.
     pub commit: String,
-    /// SHA-256 of the program's two layouts; the same twice where a file was given.
+    /// SHA-256 of the program as it was built; versions before 0.5.3 wrote two layouts.
     pub sha256: Vec<String>,
     /// SHA-256 of the first without symbols and notes.
     pub stripped_sha256: String,
+}
+
+/// Where the requests of a load spend more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct GateProfile {
+    /// What was asked.
+    pub label: String,
+    /// The functions that differ, those first that take the most more. None: it is not the instructions.
+    pub functions: Vec<GateFunction>,
+}
+
+/// A function, without those that it calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct GateFunction {
+    /// Its path.
+    pub name: String,
+    /// Instructions per request under base.
+    pub base: f64,
+    /// Under head.
+    pub head: f64,
+}
+
+/// How many times their stake three bets have become: at most 1/α with probability α where what they are on is not so, at
+/// whatever number of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct GateEvidence {
+    /// On "head is worse".
+    pub worse: f64,
+    /// On "head is better".
+    pub better: f64,
+    /// On "head is worse by less than what a pass excludes".
+    pub within: f64,
+    /// Blocks that were planned at most.
+    pub blocks_max: u32,
 }
 
 /// The judgement of one metric of one scenario.
@@ -169,11 +213,11 @@ pub struct GateVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub ratio: Option<f64>,
-    /// Ends of its interval. Absent where it was only screened.
+    /// Ends of its exact 95 % interval at this number of blocks. Absent below six blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub interval: Option<[f64; 2]>,
-    /// One-sided sign test in the direction of the median. Absent where it was only screened.
+    /// One-sided sign test in the direction of the median, in versions before 0.5.3.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub p: Option<f64>,
@@ -181,15 +225,20 @@ pub struct GateVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub p_adjusted: Option<f64>,
+    /// How strong the evidence is. Absent where instructions were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub evidence: Option<GateEvidence>,
     /// The least change that is called, as a ratio above one.
     pub limit: f64,
     /// The smallest change found four times in five, as a ratio above one. Absent: none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub detectable: Option<f64>,
-    /// Standard deviation of a block's log ratio where nothing was changed.
+    /// Standard deviation of a block's log ratio.
     pub block_sd: f64,
-    /// Whether that deviation was measured before, by a calibration; else it is of this gate's own blocks.
+    /// Whether that deviation was measured before, by a calibration, as versions before 0.5.3 did; else it is of this gate's
+    /// own blocks.
     pub block_sd_is_stored: bool,
     /// Median of base's trials, in the unit. Absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -49,6 +49,17 @@ pub enum ExchangeOperation {
     Set,
 }
 
+impl ExchangeOperation {
+    /// As people write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Set => "SET",
+        }
+    }
+}
+
 /// A program that does the work of one part so many times.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

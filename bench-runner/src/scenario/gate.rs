@@ -37,11 +37,14 @@ pub struct BuildRecipe {
     /// Environment variables of the build.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// How two layouts of the same code are made.
+    /// How other layouts of the same code are made.
     #[serde(default)]
     pub layouts: Layouts,
     /// How a build comes about that can be slowed, for calibrations.
     pub calibration: Option<CalibrationBuild>,
+    /// What makes symbols of the same code have other names, and functions another order: a calibration compares such builds.
+    #[serde(skip)]
+    pub salt: String,
 }
 
 /// A build that can be slowed by a known share.
@@ -50,18 +53,20 @@ pub struct BuildRecipe {
 pub struct CalibrationBuild {
     /// Further arguments of the command.
     pub arguments: Vec<String>,
-    /// The environment variable that slows its server: `spin:PERCENT`, `sleep:PERCENT`, or empty for not at all.
+    /// The environment variable that slows its server: `spin:PERCENT`, `sleep:PERCENT`, `tail:PERCENT`, or empty for
+    /// not at all.
     pub variable: String,
 }
 
-/// How two layouts of the same code are made: where functions lie moves figures by itself.
+/// How other layouts of the same code are made: where functions lie moves figures by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layouts {
-    /// There is only one; the build is made once.
+    /// There is only the one that the build makes.
     #[default]
     One,
-    /// The build is cargo's: rustc is given another `-C metadata` for the packages of the workspace.
+    /// The build is cargo's: what the linker is given is kept, and each block links it again with its sections in another
+    /// order.
     Cargo,
 }
 

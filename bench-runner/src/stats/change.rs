@@ -8,7 +8,7 @@
 //! the weakest dropped again.
 //!
 //! The t-test is made where the split looked best, so its p-value flatters: the limit is strict (0.001), and what
-//! is found is advice, to be corrected for the number of series ([`super::benjamini_hochberg`]).
+//! is found is advice, to be corrected for the number of series.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

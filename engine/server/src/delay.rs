@@ -2,13 +2,14 @@
 //! is known. Only in builds with the feature `injected-delay`.
 //!
 //! Each turn costs so many percent more of the CPU time that it took: as work (`spin:10`), or as waiting (`sleep:10`),
-//! which CPU time does not show. Sleeps are saved up until they are long enough to be kept.
+//! which CPU time does not show. Sleeps are saved up until they are long enough to be kept. Or the thread pauses 5 ms now and
+//! then, so many percent of the time (`tail:1`): a few requests are slow, and nothing else changes.
 
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// The delay of this build, where the environment names none: `spin:10`, `sleep:10`; empty: none.
+/// The delay of this build, where the environment names none: `spin:10`, `sleep:10`, `tail:1`; empty: none.
 const BUILT_IN: &str = "";
 
 /// What names another one.
@@ -17,10 +18,14 @@ const VARIABLE: &str = "PLUMBKV_INJECTED_DELAY";
 /// A sleep is at least this long: shorter ones are mostly waking up.
 const SHORTEST: Duration = Duration::from_micros(200);
 
+/// How long a pause is.
+const PAUSE: Duration = Duration::from_millis(5);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Spin,
     Sleep,
+    Tail,
 }
 
 /// A delay at work on one I/O thread.
@@ -32,6 +37,8 @@ pub(crate) struct Delay {
     paid: Duration,
     /// What is still to be slept, s; below nought where a sleep was too long.
     debt: f64,
+    /// When the next pause is due.
+    pause_at: Instant,
 }
 
 impl Delay {
@@ -39,10 +46,14 @@ impl Delay {
     pub(crate) fn new() -> Self {
         let text = std::env::var(VARIABLE).unwrap_or_else(|_| BUILT_IN.to_owned());
         let (kind, share) = parse(&text).unwrap_or_else(|| {
-            tracing::warn!("{VARIABLE} is spin:PERCENT or sleep:PERCENT; '{text}' is neither");
+            tracing::warn!("{VARIABLE} is spin:PERCENT, sleep:PERCENT or tail:PERCENT; '{text}' is none");
             (Kind::Spin, 0.0)
         });
-        Self { kind, share, paid: thread_cpu(), debt: 0.0 }
+        Self::of(kind, share)
+    }
+
+    fn of(kind: Kind, share: f64) -> Self {
+        Self { kind, share, paid: thread_cpu(), debt: 0.0, pause_at: Instant::now() + until_pause(share) }
     }
 
     /// Makes what was done since the last call take longer.
@@ -62,9 +73,21 @@ impl Delay {
                     self.debt -= begin.elapsed().as_secs_f64();
                 }
             }
+            Kind::Tail => {
+                if begin >= self.pause_at {
+                    std::thread::sleep(PAUSE);
+                    self.pause_at = Instant::now() + until_pause(self.share);
+                }
+            }
         }
         self.paid = thread_cpu();
     }
+}
+
+/// Time until the next pause, so that pauses take that share of it: memoryless, for a trial may be short.
+fn until_pause(share: f64) -> Duration {
+    let mean = PAUSE.as_secs_f64() / share.max(1e-6);
+    Duration::from_secs_f64(-mean * (1.0 - fastrand::f64()).ln())
 }
 
 fn thread_cpu() -> Duration {
@@ -81,6 +104,7 @@ fn parse(text: &str) -> Option<(Kind, f64)> {
     let kind = match kind {
         "spin" => Kind::Spin,
         "sleep" => Kind::Sleep,
+        "tail" => Kind::Tail,
         _ => return None,
     };
     let percent: f64 = percent.parse().ok()?;
@@ -95,6 +119,7 @@ mod tests {
     fn delays_are_read_strictly() {
         assert_eq!(parse("spin:10"), Some((Kind::Spin, 0.1)));
         assert_eq!(parse("sleep:2.5"), Some((Kind::Sleep, 0.025)));
+        assert_eq!(parse("tail:1"), Some((Kind::Tail, 0.01)));
         assert_eq!(parse(""), Some((Kind::Spin, 0.0)));
         for bad in ["spin", "spin:", "spin:-1", "nap:10", "spin:NaN", "spin:1001"] {
             assert_eq!(parse(bad), None, "{bad}");
@@ -104,7 +129,7 @@ mod tests {
     #[test]
     fn work_takes_so_much_longer_and_sleep_costs_no_cpu_time() {
         for kind in [Kind::Spin, Kind::Sleep] {
-            let mut delay = Delay { kind, share: 0.5, paid: thread_cpu(), debt: 0.0 };
+            let mut delay = Delay::of(kind, 0.5);
             let (wall, cpu) = (Instant::now(), thread_cpu());
             let mut worked = Duration::ZERO;
             while worked < Duration::from_millis(100) {
@@ -118,8 +143,23 @@ mod tests {
             assert!(longer > 0.4, "{kind:?}: {longer}");
             match kind {
                 Kind::Spin => assert!((0.4..0.7).contains(&added), "{added}"),
-                Kind::Sleep => assert!(added < 0.15, "{added}"),
+                Kind::Sleep | Kind::Tail => assert!(added < 0.15, "{added}"),
             }
         }
+    }
+
+    #[test]
+    fn pauses_take_their_share_of_the_time() {
+        let mut delay = Delay::of(Kind::Tail, 0.2);
+        let (begin, mut longest, mut slow) = (Instant::now(), Duration::ZERO, Duration::ZERO);
+        while begin.elapsed() < Duration::from_secs(1) {
+            let before = Instant::now();
+            delay.stretch();
+            let took = before.elapsed();
+            longest = longest.max(took);
+            slow += if took > PAUSE / 2 { took } else { Duration::ZERO };
+        }
+        assert!(longest >= PAUSE, "{longest:?}");
+        assert!((0.05..0.6).contains(&slow.as_secs_f64()), "{slow:?}");
     }
 }

@@ -47,7 +47,7 @@ export class Validator {
   check<K extends Kind>(kind: K, file: string, text: string): Records[K] {
     const stored = parseJson(file, text);
     this.checkVersion(kind, file, stored);
-    const value = kind === 'calibration' || kind === 'blessings' ? stored : migrated(stored);
+    const value = kind === 'blessings' ? stored : migrated(stored, this.compiled[kind].version);
     const {validate} = this.compiled[kind];
     if (!validate(value)) {
       throw new ResultsProblem(
@@ -79,10 +79,10 @@ export class Validator {
   }
 }
 
-// Version 2 of runs and their index added fields that may be absent, so a record of version 1 is one of version 2 without them.
-function migrated(value: unknown): unknown {
+// Version 2 of runs, their index and calibrations added fields that may be absent, so a record of version 1 is one of version 2 without them.
+function migrated(value: unknown, version: number): unknown {
   const record = value as {schema_version?: unknown};
-  return record.schema_version === 1 ? {...record, schema_version: SCHEMA_VERSION} : value;
+  return record.schema_version === 1 ? {...record, schema_version: version} : value;
 }
 
 function describe(errors: ErrorObject[] = []): string {

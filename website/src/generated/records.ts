@@ -249,6 +249,10 @@ export type Calibration = {
    */
   gate_sha256: string,
   /**
+   * [`GATE_RULE`] of the gates. Absent in version 1: screen, confirmation, sign test and bootstrap.
+   */
+  rule?: string,
+  /**
    * How blocks scatter where nothing was changed.
    */
   noise: Array<CalibrationNoise>,
@@ -393,7 +397,7 @@ export type CalibrationSeries = {
    */
   outcome: GateOutcome,
   /**
-   * Whether it got as far as the confirmation.
+   * Whether it was judged: in version 1, whether it got as far as the confirmation.
    */
   confirmed: boolean,
   /**
@@ -1046,6 +1050,11 @@ export type Gate = {
    */
   verdicts: Array<GateVerdict>,
   /**
+   * Of the loads that are slower: which functions take more instructions. Absent where nothing is slower, or where nothing
+   * could be counted.
+   */
+  profiles?: Array<GateProfile>,
+  /**
    * Scenarios that the budget had no room for, and why.
    */
   left_out: Array<string>,
@@ -1065,9 +1074,64 @@ export type Gate = {
 export type GateClass = "gated" | "gated@8%" | "advisory";
 
 /**
+ * How many times their stake three bets have become: at most 1/α with probability α where what they are on is not so, at
+ * whatever number of blocks.
+ */
+export type GateEvidence = {
+  /**
+   * On "head is worse".
+   */
+  worse: number,
+  /**
+   * On "head is better".
+   */
+  better: number,
+  /**
+   * On "head is worse by less than what a pass excludes".
+   */
+  within: number,
+  /**
+   * Blocks that were planned at most.
+   */
+  blocks_max: number,
+};
+
+/**
+ * A function, without those that it calls.
+ */
+export type GateFunction = {
+  /**
+   * Its path.
+   */
+  name: string,
+  /**
+   * Instructions per request under base.
+   */
+  base: number,
+  /**
+   * Under head.
+   */
+  head: number,
+};
+
+/**
  * What is said of a change. There are five words, and silence is none of them.
  */
 export type GateOutcome = "pass" | "improvement" | "regression" | "inconclusive" | "not_measured";
+
+/**
+ * Where the requests of a load spend more.
+ */
+export type GateProfile = {
+  /**
+   * What was asked.
+   */
+  label: string,
+  /**
+   * The functions that differ, those first that take the most more. None: it is not the instructions.
+   */
+  functions: Array<GateFunction>,
+};
 
 /**
  * One side of the comparison.
@@ -1082,7 +1146,7 @@ export type GateSide = {
    */
   commit: string,
   /**
-   * SHA-256 of the program's two layouts; the same twice where a file was given.
+   * SHA-256 of the program as it was built; versions before 0.5.3 wrote two layouts.
    */
   sha256: Array<string>,
   /**
@@ -1092,9 +1156,9 @@ export type GateSide = {
 };
 
 /**
- * How far a series was taken.
+ * What a verdict rests on. The first three were written by versions before 0.5.3.
  */
-export type GateStage = "null_control" | "screen" | "confirm" | "counted";
+export type GateStage = "null_control" | "screen" | "confirm" | "sequential" | "counted";
 
 /**
  * The judgement of one metric of one scenario.
@@ -1141,17 +1205,21 @@ export type GateVerdict = {
    */
   ratio?: number,
   /**
-   * Ends of its interval. Absent where it was only screened.
+   * Ends of its exact 95 % interval at this number of blocks. Absent below six blocks.
    */
   interval?: [number, number],
   /**
-   * One-sided sign test in the direction of the median. Absent where it was only screened.
+   * One-sided sign test in the direction of the median, in versions before 0.5.3.
    */
   p?: number,
   /**
    * The same by Holm over all that were confirmed.
    */
   p_adjusted?: number,
+  /**
+   * How strong the evidence is. Absent where instructions were counted.
+   */
+  evidence?: GateEvidence,
   /**
    * The least change that is called, as a ratio above one.
    */
@@ -1161,11 +1229,12 @@ export type GateVerdict = {
    */
   detectable?: number,
   /**
-   * Standard deviation of a block's log ratio where nothing was changed.
+   * Standard deviation of a block's log ratio.
    */
   block_sd: number,
   /**
-   * Whether that deviation was measured before, by a calibration; else it is of this gate's own blocks.
+   * Whether that deviation was measured before, by a calibration, as versions before 0.5.3 did; else it is of this gate's
+   * own blocks.
    */
   block_sd_is_stored: boolean,
   /**
@@ -1351,7 +1420,7 @@ export type IndexVersion = {
 /**
  * What was put in.
  */
-export type InjectedAs = "spin" | "sleep";
+export type InjectedAs = "spin" | "sleep" | "tail";
 
 /**
  * What tells one kind of machine from another. No host name, no clock.

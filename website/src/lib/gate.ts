@@ -17,8 +17,9 @@ export const OUTCOME_WORDS: Record<GateOutcome, string> = {
 export const KINDS: Record<InjectedAs, {name: string; meaning: string}> = {
   spin: {name: 'work', meaning: 'CPU time'},
   sleep: {name: 'sleep', meaning: 'waiting, which CPU time does not show'},
+  tail: {name: 'pauses', meaning: '5 ms each, for so much of the time: a few requests are slow'},
 };
-const KIND_ORDER: (InjectedAs | undefined)[] = [undefined, 'spin', 'sleep'];
+const KIND_ORDER: (InjectedAs | undefined)[] = [undefined, 'spin', 'sleep', 'tail'];
 
 type Injected = Pick<CalibrationRate, 'injected_percent' | 'injected_as'>;
 
@@ -86,7 +87,7 @@ export function falseAlarms(rates: CalibrationRate[]): string[] {
 export function detections(rates: CalibrationRate[]): string[] {
   const injected = sortedRates(rates).filter((rate) => !isFalseAlarm(rate) && rate.gates > 0);
   if (injected.length === 0) return ['No gate was carried out with a slowdown injected: how often the gate finds one is not known.'];
-  return (['spin', 'sleep'] as const).flatMap((kind) => {
+  return (['spin', 'sleep', 'tail'] as const).flatMap((kind) => {
     const told = injected
       .filter(({injected_as: as}) => as === kind)
       .map((rate) => `${withUnit(size(rate.injected_percent), '%')} in ${count(rate.regression)} of ${count(rate.gates)} gates (${interval(rate)})`);
@@ -117,7 +118,7 @@ export function detectableWords({detectable}: Pick<CalibrationNoise, 'detectable
 /** What stays unknown when all of the page is read. */
 export function unknowns({rates, noise}: {rates: CalibrationRate[]; noise: {class: GateClass}[]}): string[] {
   const injected = sortedRates(rates).filter((rate) => !isFalseAlarm(rate) && rate.gates > 0);
-  const missing = (['spin', 'sleep'] as const).filter((kind) => !injected.some(({injected_as: as}) => as === kind));
+  const missing = (['spin', 'sleep', 'tail'] as const).filter((kind) => !injected.some(({injected_as: as}) => as === kind));
   const advisory = noise.filter((one) => one.class === 'advisory').length;
   return [
     ...(injected.length > 0 ? [`Sizes other than ${list(injected.map(injectedWords))}: between and beyond what was injected nothing is known, so no line joins the points.`] : []),
@@ -131,7 +132,7 @@ export function unknowns({rates, noise}: {rates: CalibrationRate[]; noise: {clas
 
 function advisoryWords(advisory: number, all: number): string {
   const [subject, alone] = advisory === 1 ? ['is', 'it'] : ['are', 'them'];
-  return `What shows in advisory series alone: ${word(advisory)} of ${word(all)} series ${subject} too noisy to find ${withUnit('8', '%')}, and a verdict on ${alone} turns nothing red.`;
+  return `What shows in advisory series alone: ${word(advisory)} of ${word(all)} series ${subject} too noisy to find ${withUnit('8', '%')}, and a gate passes without a word on ${alone}.`;
 }
 
 /** `a, b and c`. */

@@ -4,10 +4,10 @@
 //! would give two programs.
 
 use super::super::begin::target_triple;
+use super::layout::{self, Link};
 use crate::scenario::{BuildRecipe, Layouts};
 use crate::target::sha256_file;
 use anyhow::{Context as _, bail, ensure};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -22,11 +22,13 @@ pub(super) struct Programs {
     pub(super) given: String,
     /// Full commit id; empty where a file was given.
     pub(super) commit: String,
-    /// Two layouts of the same code; one file twice where there is only one.
-    pub(super) layouts: [PathBuf; 2],
-    /// SHA-256 of each.
-    pub(super) sha256: [String; 2],
-    /// SHA-256 of the first without symbols and notes.
+    /// As it was built.
+    pub(super) program: PathBuf,
+    /// What it was linked from; none where it cannot be linked again.
+    pub(super) link: Option<Link>,
+    /// SHA-256 of the program.
+    pub(super) sha256: String,
+    /// The same without symbols and notes.
     pub(super) stripped_sha256: String,
 }
 
@@ -37,14 +39,14 @@ pub(super) struct Programs {
 pub(super) fn programs(
     root: &Path,
     given: [&str; 2],
-    recipe: Option<&BuildRecipe>,
+    recipes: [Option<&BuildRecipe>; 2],
     tell: &mut dyn FnMut(&str),
 ) -> anyhow::Result<([Programs; 2], f64)> {
     let begin = Instant::now();
     let root = std::path::absolute(root).context("no such root")?;
     let [base, head] = given;
-    let base = side(&root, base, recipe, tell).with_context(|| format!("base {base}"))?;
-    let head = side(&root, head, recipe, tell).with_context(|| format!("head {head}"))?;
+    let base = side(&root, base, recipes[0], tell).with_context(|| format!("base {base}"))?;
+    let head = side(&root, head, recipes[1], tell).with_context(|| format!("head {head}"))?;
     Ok(([base, head], begin.elapsed().as_secs_f64()))
 }
 
@@ -55,34 +57,35 @@ fn side(
     tell: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Programs> {
     let file = Path::new(given);
-    let (commit, layouts) = if file.is_file() {
-        let file = std::path::absolute(file)?;
-        (String::new(), [file.clone(), file])
+    let (commit, program, link) = if file.is_file() {
+        (String::new(), std::path::absolute(file)?, None)
     } else {
         let commit = resolve(root, given)?;
         let recipe =
             recipe.context("a commit needs [build] in the gate's file, which says how it is built")?;
-        let layouts = build(root, &commit, recipe, tell)?;
-        (commit, layouts)
+        let (program, link) = build(root, &commit, recipe, tell)?;
+        (commit, program, link)
     };
-    let digest = |path: &Path| sha256_file(path).with_context(|| format!("reading {}", path.display()));
     Ok(Programs {
         given: given.to_owned(),
         commit,
-        sha256: [digest(&layouts[0])?, digest(&layouts[1])?],
-        stripped_sha256: stripped(&layouts[0])?,
-        layouts,
+        sha256: sha256_file(&program).with_context(|| format!("reading {}", program.display()))?,
+        stripped_sha256: stripped(&program)?,
+        program,
+        link,
     })
 }
 
-fn resolve(root: &Path, given: &str) -> anyhow::Result<String> {
+/// The commit of a name.
+pub(super) fn resolve(root: &Path, given: &str) -> anyhow::Result<String> {
     ensure!(!given.starts_with('-'), "no file or commit '{given}'");
     let reference = format!("{given}^{{commit}}");
     git(root, &["rev-parse", "--verify", "--end-of-options", &reference])
         .with_context(|| format!("no file or commit '{given}'"))
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+/// What a call of git prints.
+pub(super) fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().context("running git")?;
     if !output.status.success() {
         bail!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
@@ -90,39 +93,51 @@ fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Builds both layouts of a commit; what an earlier gate built of it is taken again.
+/// Builds a commit; what an earlier gate built of it is taken again.
 fn build(
     root: &Path,
     commit: &str,
     recipe: &BuildRecipe,
     tell: &mut dyn FnMut(&str),
-) -> anyhow::Result<[PathBuf; 2]> {
+) -> anyhow::Result<(PathBuf, Option<Link>)> {
     let folder = root.join(FOLDER);
     let kept = folder.join("programs");
     std::fs::create_dir_all(&kept).with_context(|| format!("making {}", kept.display()))?;
-    let names: &[&str] = match recipe.layouts {
-        Layouts::One => &["one"],
-        Layouts::Cargo => &["a", "b"],
+    let program = kept.join(format!("{commit}-{}", digest_of(recipe)));
+    // By what the program is: cargo links nothing where the same bytes lie there, and they were linked before.
+    let link = |program: &Path| -> anyhow::Result<PathBuf> {
+        let digest = sha256_file(program).with_context(|| format!("reading {}", program.display()))?;
+        Ok(kept.join(format!("{digest}.link")))
     };
-    let program = |name: &str| kept.join(format!("{commit}-{name}-{}", digest_of(recipe)));
-    let missing: Vec<&str> = names.iter().copied().filter(|name| !program(name).is_file()).collect();
-    if !missing.is_empty() {
+    if !program.is_file() {
         let checkout = checkout(root, &folder, commit)?;
-        for name in missing {
-            let short = commit.get(..10).unwrap_or(commit);
-            tell(&match recipe.layouts {
-                Layouts::One => format!("building {short}"),
-                Layouts::Cargo => format!("building {short}, layout {name}"),
-            });
-            let made = run_recipe(&checkout, &folder, recipe, name)?;
-            // Whole or not at all: a gate that is stopped must not leave half a program.
-            let unfinished = program(name).with_extension("part");
-            std::fs::copy(&made, &unfinished)
-                .with_context(|| format!("the build left no program at {}", made.display()))?;
-            std::fs::rename(&unfinished, program(name))?;
+        tell(&format!("building {}", commit.get(..10).unwrap_or(commit)));
+        let (made, linked) = run_recipe(&checkout, &folder, recipe)?;
+        if let Some(linked) = linked.filter(|linked| Link::found(linked).is_some()) {
+            copy_folder(&linked, &link(&made)?)?;
         }
+        // Whole or not at all, and last: a gate that is stopped must not leave half a program.
+        let unfinished = program.with_extension("part");
+        std::fs::copy(&made, &unfinished)
+            .with_context(|| format!("the build left no program at {}", made.display()))?;
+        std::fs::rename(&unfinished, &program)?;
     }
-    Ok([program(names[0]), program(names[names.len() - 1])])
+    let link = Link::found(&link(&program)?);
+    Ok((program, link))
+}
+
+/// The files of a folder.
+fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let told = || format!("copying {} to {}", from.display(), to.display());
+    if to.exists() {
+        std::fs::remove_dir_all(to).with_context(told)?;
+    }
+    std::fs::create_dir_all(to).with_context(told)?;
+    for entry in std::fs::read_dir(from).with_context(told)? {
+        let entry = entry.with_context(told)?;
+        std::fs::copy(entry.path(), to.join(entry.file_name())).with_context(told)?;
+    }
+    Ok(())
 }
 
 /// Another recipe makes another program of the same commit.
@@ -144,7 +159,12 @@ fn checkout(root: &Path, folder: &Path, commit: &str) -> anyhow::Result<PathBuf>
     Ok(checkout)
 }
 
-fn run_recipe(checkout: &Path, folder: &Path, recipe: &BuildRecipe, name: &str) -> anyhow::Result<PathBuf> {
+/// The program that a build makes, and the folder of what it is linked from where that is kept.
+fn run_recipe(
+    checkout: &Path,
+    folder: &Path,
+    recipe: &BuildRecipe,
+) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
     let fill = |text: &str| text.replace("{triple}", &target_triple());
     let [program, arguments @ ..] = recipe.command.as_slice() else { bail!("the build has no command") };
     let mut command = Command::new(fill(program));
@@ -152,8 +172,13 @@ fn run_recipe(checkout: &Path, folder: &Path, recipe: &BuildRecipe, name: &str) 
     // What stands outside would put the program somewhere else.
     command.env_remove("CARGO_TARGET_DIR");
     command.envs(recipe.environment.iter().map(|(key, value)| (key, fill(value))));
+    let made = checkout.join(fill(&recipe.binary));
+    let mut link = None;
     if recipe.layouts == Layouts::Cargo {
-        command.env("RUSTC_WORKSPACE_WRAPPER", layout_wrapper(folder, name)?);
+        let name = made.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let (wrapper, kept) = layout::keep(folder, &name, &recipe.salt)?;
+        command.env("RUSTC_WORKSPACE_WRAPPER", wrapper);
+        link = Some(kept);
     }
     let output = command.output().with_context(|| format!("running {program}"))?;
     if !output.status.success() {
@@ -162,18 +187,7 @@ fn run_recipe(checkout: &Path, folder: &Path, recipe: &BuildRecipe, name: &str) 
         let last: Vec<&str> = last.into_iter().rev().collect();
         bail!("the build failed ({}):\n{}", output.status, last.join("\n"));
     }
-    Ok(checkout.join(fill(&recipe.binary)))
-}
-
-/// A program that calls rustc with more `-C metadata`: symbols get other names, and functions another order.
-fn layout_wrapper(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let path = folder.join(format!("layout-{name}"));
-    let text = format!("#!/bin/sh\nexec \"$@\" -C metadata=layout-{name}\n");
-    if std::fs::read_to_string(&path).ok().as_deref() != Some(&text) {
-        std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
-    }
-    Ok(path)
+    Ok((made, link))
 }
 
 /// SHA-256 of a program without symbols, debug information and build notes. Where `strip` is not installed or refuses the
@@ -217,6 +231,7 @@ mod tests {
             environment: BTreeMap::from([("NAME".to_owned(), "server".to_owned())]),
             layouts: Layouts::One,
             calibration: None,
+            salt: String::new(),
         }
     }
 
@@ -226,12 +241,13 @@ mod tests {
         let good = recipe("mkdir -p out && cp server.sh out/$NAME");
         let mut told = Vec::new();
         let mut tell = |text: &str| told.push(text.to_owned());
-        let ([base, head], _) = programs(dir.path(), ["HEAD~1", "HEAD"], Some(&good), &mut tell).unwrap();
-        let said = |one: &Programs| std::fs::read_to_string(&one.layouts[1]).unwrap();
+        let ([base, head], _) =
+            programs(dir.path(), ["HEAD~1", "HEAD"], [Some(&good); 2], &mut tell).unwrap();
+        let said = |one: &Programs| std::fs::read_to_string(&one.program).unwrap();
         assert!(said(&base).contains("one") && said(&head).contains("two"));
         assert!(base.commit.len() == 40 && base.stripped_sha256 != head.stripped_sha256);
-        let file = head.layouts[0].to_string_lossy().into_owned();
-        let ([again, same], _) = programs(dir.path(), ["HEAD", &file], Some(&good), &mut tell).unwrap();
+        let file = head.program.to_string_lossy().into_owned();
+        let ([again, same], _) = programs(dir.path(), ["HEAD", &file], [Some(&good); 2], &mut tell).unwrap();
         assert_eq!(again.stripped_sha256, same.stripped_sha256);
         assert!(same.commit.is_empty());
         assert_eq!(told.len(), 2, "{told:?}");
@@ -241,7 +257,7 @@ mod tests {
     fn what_cannot_be_built_says_why() {
         let dir = repository();
         let error = |given: &str, recipe: Option<&BuildRecipe>| {
-            format!("{:#}", programs(dir.path(), [given, given], recipe, &mut |_| {}).unwrap_err())
+            format!("{:#}", programs(dir.path(), [given, given], [recipe; 2], &mut |_| {}).unwrap_err())
         };
         let bad = recipe("echo no compiler here >&2; exit 3");
         assert!(error("HEAD", Some(&bad)).contains("no compiler here"));

@@ -2,14 +2,14 @@
 //! done is kept, and the next time goes on behind it.
 
 use super::{
-    Collected, Course, LEAST_BLOCKS, Options, Rounds, Watch, builds, catalogue, draw_seed, fit, labs, run,
-    steps,
+    Collected, Course, LEAST_BLOCKS, Options, Rounds, Watch, add, builds, catalogue, draw_seed, fit, labs,
+    run, steps,
 };
 use crate::export::{canonical, ensure_plain, replace_file};
-use crate::gate::{Rules, Stored, noise, rates};
+use crate::gate::{Rules, noise, rates};
 use crate::model::{
-    CALIBRATION_SCHEMA, CALIBRATION_SCHEMA_VERSION, Calibration, CalibrationGate, CalibrationSeries, Gate,
-    GateStage, InjectedAs, Tool,
+    CALIBRATION_SCHEMA, CALIBRATION_SCHEMA_VERSION, Calibration, CalibrationGate, CalibrationSeries,
+    GATE_RULE, Gate, GateStage, InjectedAs, Tool,
 };
 use crate::scenario::{BuildRecipe, GateDefinition};
 use anyhow::{Context as _, ensure};
@@ -21,18 +21,28 @@ use std::time::{Duration, Instant};
 /// Blocks from which the noise is taken before the first gate.
 const NOISE_BLOCKS: usize = 20;
 
-/// What is injected, in turns: more than every other gate compares the same with the same.
-const ROUND: [(f64, Option<InjectedAs>); 9] = [
+/// What is injected, in turns: two gates in three compare builds of the same code.
+const ROUND: [(f64, Option<InjectedAs>); 16] = [
     (0.0, None),
-    (10.0, Some(InjectedAs::Spin)),
     (0.0, None),
     (5.0, Some(InjectedAs::Spin)),
     (0.0, None),
+    (0.0, None),
     (10.0, Some(InjectedAs::Sleep)),
+    (0.0, None),
     (0.0, None),
     (5.0, Some(InjectedAs::Sleep)),
     (0.0, None),
+    (0.0, None),
+    (10.0, Some(InjectedAs::Spin)),
+    (0.0, None),
+    (0.0, None),
+    (1.0, Some(InjectedAs::Tail)),
+    (5.0, Some(InjectedAs::Spin)),
 ];
+
+/// Heads without a change are builds with other names of their symbols, by turns.
+const SALTS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Where calibrations stand below the results.
 const FOLDER: &str = "calibration";
@@ -60,7 +70,7 @@ pub struct Calibrating {
     pub command: String,
 }
 
-/// The calibration of a machine, if there is one for this gate's file.
+/// The calibration of a machine, if there is one for this gate's file and rule.
 ///
 /// # Errors
 /// There is one, and it cannot be read.
@@ -77,14 +87,8 @@ pub fn stored(results: &Path, machine_key: &str, gate_sha256: &str) -> anyhow::R
     };
     let found: Calibration =
         serde_json::from_str(&text).with_context(|| format!("{} is no calibration", path.display()))?;
-    Ok((found.schema_version == CALIBRATION_SCHEMA_VERSION && found.gate_sha256 == gate_sha256)
-        .then_some(found))
-}
-
-/// Its noise, as the gate takes it.
-#[must_use]
-pub fn noise_of(calibration: &Calibration) -> Stored {
-    calibration.noise.iter().map(|one| ((one.scenario.clone(), one.metric.clone()), one.block_sd)).collect()
+    let is_of_this_gate = found.rule.as_deref() == Some(GATE_RULE) && found.gate_sha256 == gate_sha256;
+    Ok(is_of_this_gate.then_some(found))
 }
 
 fn file(results: &Path, machine_key: &str) -> PathBuf {
@@ -117,13 +121,13 @@ pub fn calibrate(
         counted: None,
         base: asked.commit.clone(),
         head: asked.commit.clone(),
+        head_build: None,
         only: Vec::new(),
         head_environment: vec![(slowed.variable.clone(), String::new())],
         base_environment: vec![(slowed.variable.clone(), String::new())],
         budget: asked.budget,
         seed: None,
         measure_identical: true,
-        stored: Stored::new(),
         command: asked.command.clone(),
     };
     let mut calibration = match stored(&asked.results, &machine_key, &asked.gate_sha256)? {
@@ -136,7 +140,8 @@ pub fn calibrate(
                 machine_key,
                 machine: found,
                 gate_sha256: asked.gate_sha256.clone(),
-                noise: noise(&unchanged(&options, stop, watch)?, &Rules::default()),
+                rule: Some(GATE_RULE.to_owned()),
+                noise: noise(&unchanged(&options, stop, watch)?),
                 gates: Vec::new(),
                 rates: Vec::new(),
             };
@@ -144,13 +149,13 @@ pub fn calibrate(
             begun
         }
     };
-    options.stored = noise_of(&calibration);
     while calibration.gates.len() < asked.gates && begin.elapsed() < asked.slice {
         let (percent, kind) = ROUND[calibration.gates.len() % ROUND.len()];
         let text = match kind {
             None => String::new(),
             Some(InjectedAs::Spin) => format!("spin:{percent}"),
             Some(InjectedAs::Sleep) => format!("sleep:{percent}"),
+            Some(InjectedAs::Tail) => format!("tail:{percent}"),
         };
         watch.say(&format!(
             "gate {}: {}",
@@ -158,6 +163,9 @@ pub fn calibrate(
             if text.is_empty() { "nothing" } else { &text }
         ));
         options.head_environment = vec![(slowed.variable.clone(), text)];
+        // Never the bytes of base: a pull request has other ones, too.
+        let salt = SALTS[calibration.gates.len() % SALTS.len()].to_owned();
+        options.head_build = options.definition.build.clone().map(|build| BuildRecipe { salt, ..build });
         let gate = run(&options, stop, watch)?;
         watch.say(&format!(
             "gate {}: {}: {}",
@@ -173,7 +181,7 @@ pub fn calibrate(
     Ok((calibration, path))
 }
 
-/// Blocks of two layouts of the same code.
+/// Blocks of layouts of the same code.
 fn unchanged(
     options: &Options,
     stop: &Arc<AtomicBool>,
@@ -182,18 +190,23 @@ fn unchanged(
     let ([base, head], _) = builds::programs(
         &options.root,
         [&options.base, &options.head],
-        options.definition.build.as_ref(),
+        [options.definition.build.as_ref(); 2],
         &mut |text| watch.say(text),
     )?;
     let labs = labs(options, [&base, &head], stop)?;
     let seed = draw_seed();
-    let mut rounds = Rounds::new(&labs.all, steps(options, seed)?, seed);
+    let mut rounds = Rounds::new(labs.sides(), steps(options, seed)?, seed);
     let left_out = fit(&mut rounds, LEAST_BLOCKS, options.budget.as_secs_f64());
     ensure!(left_out.is_empty(), "the budget of a gate has no room for all loads: {}", left_out.join("; "));
-    let mut course = Course { rounds, all: Vec::new(), begin: Instant::now(), options, stop, watch };
-    course.all = course.rounds.series().into_iter().map(Collected::of).collect();
-    let blocks = course.null_control("noise", NOISE_BLOCKS)?;
-    course.leave_throughput_of_the_client(&blocks, &mut Vec::new());
+    let (begin, rules) = (Instant::now(), Rules::default());
+    let mut course =
+        Course { rounds, labs: &labs, all: Vec::new(), rules, begin, link_s: 0.0, options, stop, watch };
+    course.begin_series(&mut Vec::new())?;
+    for number in 1..=NOISE_BLOCKS {
+        course.watch.block(number, course.all.len(), course.all.len());
+        let quartets = course.block()?;
+        add(&mut course.all, &quartets);
+    }
     Ok(course.all)
 }
 
@@ -214,7 +227,7 @@ fn kept(gate: &Gate, injected_percent: f64, injected_as: Option<InjectedAs>) -> 
                 scenario: one.scenario.clone(),
                 metric: one.metric.clone(),
                 outcome: one.outcome,
-                confirmed: one.stage == GateStage::Confirm,
+                confirmed: one.stage == GateStage::Sequential,
                 ratio: one.ratio,
             })
             .collect(),

@@ -2,14 +2,14 @@
 //! same every time, so that one percent is seen which no clock shows.
 
 use super::builds::{self, Programs};
+use super::callgrind::{server, total};
 use super::refused::refusing;
 use crate::gate::{Counted, counted_verdict, uncounted_verdict};
-use crate::load::client::{Address, Answered, Client};
 use crate::measure::Lab;
 use crate::model::GateVerdict;
-use crate::scenario::{Component, CountedDefinition, Exchange, ExchangeOperation};
-use crate::target::{Start, run_program, start, write_executable};
-use anyhow::{Context as _, anyhow, bail, ensure};
+use crate::scenario::{Component, CountedDefinition, Exchange};
+use crate::target::run_program;
+use anyhow::{Context as _, anyhow, ensure};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +17,6 @@ use std::time::Duration;
 
 /// A program of a part under callgrind may take so long.
 const COMPONENT_WITHIN: Duration = Duration::from_secs(120);
-/// A server under callgrind may take so long for a reply.
-const REPLY_WITHIN: Duration = Duration::from_secs(20);
 
 /// What is counted of which sides.
 pub(super) struct Counting<'a> {
@@ -70,12 +68,11 @@ impl Counting<'_> {
 
     /// Instructions of a request: those of all requests and of what stands around them, less those of what stands around them.
     fn exchange(&self, side: usize, exchange: &Exchange, around: &mut Around) -> anyhow::Result<f64> {
-        let counted = |requests| refusing(|| self.server(side, exchange, requests));
-        let all = counted(exchange.requests)?;
+        let all = self.server(side, exchange, exchange.requests)?;
         let like = (side, exchange.keys, exchange.value_bytes);
         let around = match around.get(&like) {
             Some(known) => *known,
-            None => *around.entry(like).or_insert(counted(0)?),
+            None => *around.entry(like).or_insert(self.server(side, exchange, 0)?),
         };
         ensure!(all > around, "{} requests took no more instructions than none", exchange.requests);
         Ok((all - around) as f64 / f64::from(exchange.requests))
@@ -83,25 +80,8 @@ impl Counting<'_> {
 
     /// Instructions of a server from its start to its end.
     fn server(&self, side: usize, exchange: &Exchange, requests: u32) -> anyhow::Result<u64> {
-        let lab = self.labs[side];
-        let folder = tempfile::tempdir_in(&lab.setup().work_dir)?;
-        let wrapper = folder.path().join("counted");
-        let program = &self.sides[side].layouts[0];
-        // A program may be a script that becomes another one, which has the same number.
-        let text = format!(
-            "#!/bin/sh\nexec valgrind --tool=callgrind --trace-children=yes --callgrind-out-file={0}/counts.%p --log-file={0}/log.%p {1} \"$@\"\n",
-            quoted(folder.path())?,
-            quoted(program)?
-        );
-        write_executable(&wrapper, text.as_bytes())?;
-        let definition = lab.catalogue().get(self.subject).context("the subject is a target")?;
-        let target = start(&Start::native(definition, Some(&wrapper), lab.setup()))
-            .map_err(|reason| anyhow!("{reason}"))?;
-        let counts = folder.path().join(format!("counts.{}", target.pid));
-        let asked = ask(&target.address, exchange, requests, definition.role.keeps_nothing());
-        target.stop();
-        asked?;
-        total(&counts)
+        let program = &self.sides[side].program;
+        total(&server(self.labs[side], self.subject, program, exchange, requests)?)
     }
 
     /// The program of a part, of base and of head.
@@ -111,17 +91,15 @@ impl Counting<'_> {
             commits.iter().all(|commit| !commit.is_empty()),
             "it is built from commits, and files were given"
         );
-        let (programs, _) = builds::programs(self.root, commits, Some(&component.build), tell)?;
-        Ok(programs.map(|side| side.layouts[0].clone()))
+        let (programs, _) = builds::programs(self.root, commits, [Some(&component.build); 2], tell)?;
+        Ok(programs.map(|side| side.program.clone()))
     }
 }
 
 /// Key and label of an exchange.
 fn names(exchange: &Exchange) -> (String, String) {
-    let (key, name) = match exchange.operation {
-        ExchangeOperation::Get => ("get", "GET"),
-        ExchangeOperation::Set => ("set", "SET"),
-    };
+    let name = exchange.operation.name();
+    let key = name.to_lowercase();
     let bytes = exchange.value_bytes;
     (format!("counted/{key}-{bytes}B"), format!("{name} {bytes} B, one after the other"))
 }
@@ -140,27 +118,6 @@ fn told(
         Some((side, error)) => uncounted_verdict(key, label, &counts, format!("{side}: {error:#}")),
         None => counted_verdict(key, label, &counts),
     }
-}
-
-/// Fills the store, then sends requests one after the other. Keys and values are the same every time; a server that keeps
-/// nothing has other values of the same length.
-fn ask(address: &Address, exchange: &Exchange, requests: u32, keeps_nothing: bool) -> anyhow::Result<()> {
-    let mut client = Client::connect(address, REPLY_WITHIN)?;
-    let value = vec![b'v'; exchange.value_bytes as usize];
-    let key = |number: u32| format!("key:{:012}", number % exchange.keys).into_bytes();
-    for number in 0..exchange.keys {
-        client.expect_simple(&[b"SET", &key(number), &value], "OK")?;
-    }
-    for number in 0..requests {
-        match exchange.operation {
-            ExchangeOperation::Set => client.expect_simple(&[b"SET", &key(number), &value], "OK")?,
-            ExchangeOperation::Get => match client.call(&[b"GET", &key(number)])? {
-                Answered::Bulk(found) if found == value || keeps_nothing && found.len() == value.len() => {}
-                other => bail!("GET was answered by {}", other.describe()),
-            },
-        }
-    }
-    Ok(())
 }
 
 /// Instructions of the work of a part, once.
@@ -182,44 +139,5 @@ fn of_program(program: &Path, arguments: &[String]) -> anyhow::Result<u64> {
     let done =
         refusing(|| run_program("valgrind", &words, COMPONENT_WITHIN).map_err(|reason| anyhow!("{reason}")))?;
     ensure!(done.success, "{program} under callgrind: {}", done.last_line());
-    total(&counts)
-}
-
-/// `totals:` of a file of callgrind: <https://valgrind.org/docs/manual/cl-format.html>.
-fn total(path: &Path) -> anyhow::Result<u64> {
-    let text = std::fs::read_to_string(path).context("callgrind left no counts")?;
-    let line =
-        text.lines().rev().find_map(|line| line.strip_prefix("totals: ").or(line.strip_prefix("summary: ")));
-    let count =
-        line.and_then(|line| line.split_whitespace().next()).context("callgrind's counts have no total")?;
-    count.parse().with_context(|| format!("callgrind's total is no number: {count}"))
-}
-
-/// A path for a shell.
-fn quoted(path: &Path) -> anyhow::Result<String> {
-    let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
-    ensure!(!text.contains(['\'', '%', '\n']), "{text} has a character that valgrind or a shell would read");
-    Ok(format!("'{text}'"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_total_is_found_at_the_end_of_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("counts");
-        std::fs::write(&path, "version: 1\nevents: Ir\nfn=(1) main\n16 5\n\ntotals: 123456\n").unwrap();
-        assert_eq!(total(&path).unwrap(), 123_456);
-        std::fs::write(&path, "version: 1\n").unwrap();
-        assert!(format!("{:#}", total(&path).unwrap_err()).contains("no total"));
-        assert!(format!("{:#}", total(&folder.path().join("none")).unwrap_err()).contains("left no counts"));
-    }
-
-    #[test]
-    fn a_path_that_a_shell_would_read_is_refused() {
-        assert_eq!(quoted(Path::new("/a b/c")).unwrap(), "'/a b/c'");
-        assert!(quoted(Path::new("/a'b")).is_err() && quoted(Path::new("/a%p")).is_err());
-    }
+    total(&std::fs::read_to_string(&counts).context("callgrind left no counts")?)
 }

@@ -1,44 +1,44 @@
 //! A gate: base and head measured in turns on this machine, until a word can be said of the change.
 //!
-//! [`builds`] makes the programs, [`rounds`] measures blocks, [`crate::gate`] judges. The order of the stages and when a
-//! stage ends stand here. [`calibrate`] tries the whole on what is known.
+//! [`builds`] makes the programs and [`layout`] other layouts of them, [`rounds`] measures blocks, [`figures`] reads them,
+//! [`crate::gate`] judges. When a load has been measured enough stands here. [`calibrate`] tries the whole on what is
+//! known, [`bisect`] looks for the commit that made it slower.
 
+pub mod bisect;
 mod builds;
 pub mod calibrate;
+mod callgrind;
 mod counted;
+mod figures;
+mod layout;
+mod profile;
 mod refused;
 mod rounds;
 
-use super::begin::draw_seed;
+use super::begin::{draw_seed, target_triple};
 use super::bench::Bench;
 use super::catalogue;
 use crate::environment::{Reader, advice, hypervisor_vendor, machine, system};
-use crate::gate::{
-    Collected, Noise, Point, Rules, SCREEN_BLOCKS, Stored, block_sd, excuse_faster, goes_on, overall,
-    verdicts,
-};
+use crate::gate::{Collected, Rules, Series, excuse_faster, overall, verdicts};
 use crate::measure::Lab;
-use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateClass, GateOutcome, GateSide, Profile, Tool};
+use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateOutcome, GateSide, Profile, Tool};
 use crate::plan;
-use crate::scenario::{CountedDefinition, GateDefinition};
+use crate::scenario::{BuildRecipe, CountedDefinition, GateDefinition};
 use crate::target::{self, Catalogue};
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use builds::Programs;
 use jiff::Timestamp;
-use rounds::{Contest, Quartets, Rounds, Stage, add, one_by_one, saturated, shortened};
+use layout::{Link, Shuffler};
+use rounds::{Quartets, Rounds, add, one_by_one, saturated, shortened};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Blocks of two layouts of base.
-const NULL_BLOCKS: usize = 3;
-/// The fewest that a verdict rests on.
-const CONFIRM_BLOCKS: usize = crate::stats::BLOCKS_MIN;
-/// What a gate takes at least: null control, screen and one confirmation.
-const LEAST_BLOCKS: usize = NULL_BLOCKS + SCREEN_BLOCKS + CONFIRM_BLOCKS;
-/// A screen or a confirmation that others disturb goes on for so many times its blocks.
+/// The fewest blocks in which a load can be judged: a pass takes 7, a regression 12.
+const LEAST_BLOCKS: usize = 12;
+/// A load that others disturb is given so many times its blocks at most.
 const PATIENCE: usize = 2;
 
 /// What was asked for on the command line.
@@ -54,6 +54,8 @@ pub struct Options {
     pub base: String,
     /// The change.
     pub head: String,
+    /// How head is built, where otherwise than base: a calibration compares builds of one commit.
+    pub head_build: Option<BuildRecipe>,
     /// Only these cells; empty: all.
     pub only: Vec<String>,
     /// Environment variables of head's servers alone: how a calibration slows them.
@@ -66,8 +68,6 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Programs with the same bytes are measured all the same.
     pub measure_identical: bool,
-    /// How blocks scatter on this machine, from its calibrations.
-    pub stored: Stored,
     /// The command that was given.
     pub command: String,
 }
@@ -76,8 +76,8 @@ pub struct Options {
 pub trait Watch {
     /// A remark.
     fn say(&mut self, text: &str);
-    /// A stage is under way: blocks done, blocks meant.
-    fn block(&mut self, stage: &str, done: usize, of: usize);
+    /// A block begins: its number from 1, and how many of all series are still open.
+    fn block(&mut self, number: usize, open: usize, of: usize);
 }
 
 /// Carries out a gate.
@@ -90,7 +90,7 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
     let ([base, head], build_s) = builds::programs(
         &options.root,
         [&options.base, &options.head],
-        definition.build.as_ref(),
+        [definition.build.as_ref(), options.head_build.as_ref().or(definition.build.as_ref())],
         &mut |text| watch.say(text),
     )?;
     let seed = options.seed.unwrap_or_else(draw_seed);
@@ -116,6 +116,7 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
         build_s,
         measured_s: 0.0,
         verdicts: Vec::new(),
+        profiles: Vec::new(),
         left_out: Vec::new(),
         command: options.command.clone(),
         notes,
@@ -133,24 +134,34 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
             subject: &definition.subject,
             counted,
             sides: [&base, &head],
-            labs: [&labs.all[0], &labs.all[2]],
+            labs: labs.sides(),
             stop,
         };
         counting.verdicts(&mut gate.notes, &mut |text| watch.say(text))
     });
-    let mut rounds = Rounds::new(&labs.all, steps(options, seed)?, seed);
+    let mut rounds = Rounds::new(labs.sides(), steps(options, seed)?, seed);
     if !options.only.is_empty() {
         rounds.keep(&options.only.iter().cloned().collect());
     }
-    gate.left_out = fit(&mut rounds, LEAST_BLOCKS, options.budget.as_secs_f64());
-    let mut course = Course { rounds, all: Vec::new(), begin, options, stop, watch };
-    gate.left_out.splice(0..0, course.measure(&mut gate.notes)?);
+    let phases: Vec<plan::WirePhase> = rounds.phases().cloned().collect();
     let rules = Rules::default();
-    gate.verdicts = verdicts(&course.all, &options.stored, &rules, seed);
+    let mut course =
+        Course { rounds, labs: &labs, all: Vec::new(), rules, begin, link_s: 0.0, options, stop, watch };
+    gate.left_out = course.measure(&mut gate.notes)?;
+    gate.verdicts = verdicts(&course.all, rules.blocks_max);
     gate.verdicts.extend(counts);
     excuse_faster(&mut gate.verdicts);
     gate.measured_s = begin.elapsed().as_secs_f64();
-    (gate.outcome, gate.reason) = overall(&gate.verdicts);
+    gate.profiles = profile::profiles(
+        &gate.verdicts,
+        &phases,
+        &definition.subject,
+        labs.sides(),
+        [&base, &head],
+        stop,
+        &mut gate.notes,
+    );
+    (gate.outcome, gate.reason) = overall(&gate.verdicts, &gate.left_out);
     let after = machine(&reader, hypervisor_vendor());
     if after.cpu_model != gate.machine.cpu_model {
         (gate.outcome, gate.reason) = (
@@ -165,7 +176,7 @@ fn told(side: &Programs) -> GateSide {
     GateSide {
         given: side.given.clone(),
         commit: side.commit.clone(),
-        sha256: side.sha256.to_vec(),
+        sha256: vec![side.sha256.clone()],
         stripped_sha256: side.stripped_sha256.clone(),
     }
 }
@@ -177,10 +188,34 @@ fn catalogue_of(options: &Options) -> anyhow::Result<Catalogue> {
     }
 }
 
-/// Base in two layouts, head in two layouts, and the folder they work in.
+/// Where base and head are started, and the folder they work in.
 struct Labs {
-    all: Vec<Lab>,
+    all: [Lab; 2],
+    /// Of each side: what it is linked from, and the program that is made of it. Absent: its layout stays as it was built.
+    layouts: [Option<(Link, PathBuf)>; 2],
+    shuffler: Option<Shuffler>,
     _bench: Bench,
+}
+
+impl Labs {
+    fn sides(&self) -> [&Lab; 2] {
+        self.all.each_ref()
+    }
+
+    /// Whether both sides are given new layouts.
+    fn has_layouts(&self) -> bool {
+        self.shuffler.is_some() && self.layouts.iter().all(Option::is_some)
+    }
+
+    /// New layouts of both sides.
+    fn shuffle(&self, random: &mut fastrand::Rng) -> anyhow::Result<()> {
+        if let Some(shuffler) = self.shuffler.as_ref().filter(|_| self.has_layouts()) {
+            for (link, program) in self.layouts.iter().flatten() {
+                link.shuffled(shuffler, random.u32(..), program)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn labs(options: &Options, sides: [&Programs; 2], stop: &Arc<AtomicBool>) -> anyhow::Result<Labs> {
@@ -190,17 +225,29 @@ fn labs(options: &Options, sides: [&Programs; 2], stop: &Arc<AtomicBool>) -> any
         catalogue.get(subject).is_some(),
         "the gate's file guards `{subject}`, which no [target] describes"
     );
-    let bench = Bench::of(&options.root, catalogue, sides[0].layouts[0].clone())?;
-    let mut all = Vec::new();
-    for (side, environment) in sides.into_iter().zip([&options.base_environment, &options.head_environment]) {
-        for program in &side.layouts {
-            let mut catalogue = bench.catalogue.clone();
-            catalogue.override_bin(subject, program.clone())?;
-            catalogue.add_environment(subject, environment);
-            all.push(Lab::new(catalogue, bench.setup.clone(), Arc::clone(stop)));
-        }
-    }
-    Ok(Labs { all, _bench: bench })
+    let bench = Bench::of(&options.root, catalogue, sides[0].program.clone())?;
+    let shuffler = Shuffler::find(&options.root, &target_triple());
+    let can_shuffle = shuffler.is_some() && sides.iter().all(|side| side.link.is_some());
+    let lab = |place: usize, environment: &[(String, String)]| -> anyhow::Result<_> {
+        let side = sides[place];
+        let layout = match &side.link {
+            Some(link) if can_shuffle => {
+                let program = bench.setup.work_dir.join(["base", "head"][place]);
+                std::fs::copy(&side.program, &program)
+                    .with_context(|| format!("copying {}", side.program.display()))?;
+                Some((link.clone(), program))
+            }
+            _ => None,
+        };
+        let program = layout.as_ref().map_or(&side.program, |(_, program)| program);
+        let mut catalogue = bench.catalogue.clone();
+        catalogue.override_bin(subject, program.clone())?;
+        catalogue.add_environment(subject, environment);
+        Ok((Lab::new(catalogue, bench.setup.clone(), Arc::clone(stop)), layout))
+    };
+    let (base, base_layout) = lab(0, &options.base_environment)?;
+    let (head, head_layout) = lab(1, &options.head_environment)?;
+    Ok(Labs { all: [base, head], layouts: [base_layout, head_layout], shuffler, _bench: bench })
 }
 
 /// The processes of one trial.
@@ -249,115 +296,76 @@ fn fit(rounds: &mut Rounds<'_>, blocks: usize, seconds: f64) -> Vec<String> {
 /// One gate under way.
 struct Course<'a> {
     rounds: Rounds<'a>,
+    labs: &'a Labs,
     all: Vec<Collected>,
+    rules: Rules,
     begin: Instant,
+    /// What linking both programs again took the last time, s.
+    link_s: f64,
     options: &'a Options,
     stop: &'a AtomicBool,
     watch: &'a mut dyn Watch,
 }
 
 impl Course<'_> {
-    /// The loads that were left out because their servers took longer than planned.
+    /// Measures until every series is decided or the time is up. The loads that were left out.
     fn measure(&mut self, notes: &mut Vec<String>) -> anyhow::Result<Vec<String>> {
-        self.all = self.rounds.series().into_iter().map(Collected::of).collect();
-        let first = self.null_control("null control", NULL_BLOCKS)?;
-        // A server that starts slowly is known now.
-        let left = self.options.budget.saturating_sub(self.begin.elapsed()).as_secs_f64();
-        let left_out = fit(&mut self.rounds, LEAST_BLOCKS - NULL_BLOCKS, left);
+        if !self.labs.has_layouts() {
+            notes.push(LAYOUTS_STAY.to_owned());
+        }
+        // Once as planned, and again when it is known how long servers take to start.
+        let mut left_out = self.fit();
+        self.begin_series(notes)?;
+        left_out.splice(0..0, self.fit());
         let kept: BTreeSet<String> = self.rounds.series().into_iter().map(|one| one.scenario).collect();
         self.all.retain(|one| kept.contains(&one.series.scenario));
-        self.leave_throughput_of_the_client(&first, notes);
-        let every_step = self.rounds.steps.clone();
-        self.screen()?;
-        self.rounds.steps.clone_from(&every_step);
-        let rules = Rules::default();
-        self.look_again_at_layouts(&rules)?;
-        self.rounds.steps = every_step;
-        self.confirm(&rules)?;
+        for number in 1..=self.rules.blocks_max * PATIENCE {
+            let open: Vec<&Collected> = self.all.iter().filter(|one| !one.is_done()).collect();
+            let cells: BTreeSet<String> = open.iter().map(|one| one.series.scenario.clone()).collect();
+            let open = open.len();
+            self.rounds.keep(&cells);
+            if cells.is_empty() || self.is_over() {
+                break;
+            }
+            self.watch.block(number, open, self.all.len());
+            let quartets = self.block()?;
+            add(&mut self.all, &quartets);
+        }
         Ok(left_out)
     }
 
-    fn screen(&mut self) -> anyhow::Result<()> {
-        for number in 0..SCREEN_BLOCKS * PATIENCE {
-            if number >= SCREEN_BLOCKS {
-                let lacking =
-                    self.cells_of(|one| !one.screen.is_empty() && lacks(&one.screen, SCREEN_BLOCKS));
-                if lacking.is_empty() {
-                    break;
-                }
-                self.rounds.keep(&lacking);
-            }
-            if self.is_over() {
-                break;
-            }
-            self.watch.block("screen", number, SCREEN_BLOCKS);
-            self.block(Contest { base: 0, head: 2, head_first: number % 2 == 1 }, Stage::Screen)?;
+    /// Leaves out the last loads, until all others have room for the fewest blocks.
+    fn fit(&mut self) -> Vec<String> {
+        let left = self.options.budget.saturating_sub(self.begin.elapsed()).as_secs_f64();
+        fit(&mut self.rounds, LEAST_BLOCKS, left - LEAST_BLOCKS as f64 * self.link_s)
+    }
+
+    /// One block of each load that is not judged: how long it takes is known then, and whose throughput is whose.
+    fn begin_series(&mut self, notes: &mut Vec<String>) -> anyhow::Result<()> {
+        self.watch.say("one block that is not judged: how long do servers take to start, which are busy?");
+        let first = self.block()?;
+        let busy = saturated(&first);
+        let is_judged = |one: &Series| one.metric != "ops_per_second" || busy.contains(&one.scenario);
+        let (judged, left): (Vec<Series>, Vec<Series>) =
+            self.rounds.series().into_iter().partition(is_judged);
+        let family = judged.len();
+        self.all = judged.into_iter().map(|one| Collected::of(one, family, &self.rules)).collect();
+        if !left.is_empty() {
+            let labels: Vec<String> = left.into_iter().map(|one| one.label).collect();
+            notes.push(format!(
+                "Throughput is judged only where the server is busy 95 % of the time, for else it is the client's: not of {}.",
+                labels.join(", ")
+            ));
         }
         Ok(())
     }
 
-    /// The loads some series of which is as said.
-    fn cells_of(&self, is_meant: impl Fn(&Collected) -> bool) -> BTreeSet<String> {
-        self.all.iter().filter(|one| is_meant(one)).map(|one| one.series.scenario.clone()).collect()
-    }
-
-    /// Two layouts of base against each other.
-    fn null_control(&mut self, stage: &str, blocks: usize) -> anyhow::Result<Vec<Quartets>> {
-        let mut quartets = Vec::new();
-        for number in 0..blocks {
-            self.watch.block(stage, number, blocks);
-            let contest = Contest { base: 0, head: 1, head_first: number % 2 == 1 };
-            quartets.push(self.block(contest, Stage::Null)?);
-        }
-        Ok(quartets)
-    }
-
-    /// Three blocks are thrown by two outliers: where the layouts seem to lie apart, it takes as many as for any verdict.
-    fn look_again_at_layouts(&mut self, rules: &Rules) -> anyhow::Result<()> {
-        let cells = self.cells_of(|one| one.null_seems_moved(block_sd(one, &self.options.stored).0, rules));
-        if cells.is_empty() || self.is_over() {
-            return Ok(());
-        }
-        self.rounds.keep(&cells);
-        self.null_control("null control again", CONFIRM_BLOCKS - NULL_BLOCKS)?;
-        Ok(())
-    }
-
-    fn confirm(&mut self, rules: &Rules) -> anyhow::Result<()> {
-        let reached: Vec<usize> = (0..self.all.len())
-            .filter(|place| {
-                let (one, quiet) = (&self.all[*place], Collected::quiet(&self.all[*place].screen));
-                let noise = Noise::new(block_sd(one, &self.options.stored).0, 1);
-                // What only advises goes on for what its own few blocks could show, and not for its noise.
-                let few = Noise { blocks: u32::try_from(quiet.len()).unwrap_or(u32::MAX), ..noise };
-                let screen = match noise.class(rules) {
-                    GateClass::Advisory => few.limit(rules),
-                    GateClass::Gated | GateClass::GatedAt8 => rules.screen,
-                };
-                goes_on(&quiet, &Rules { screen, ..*rules }) == Some(true)
-            })
-            .collect();
-        for place in &reached {
-            let sd = block_sd(&self.all[*place], &self.options.stored).0;
-            self.all[*place].wanted = Noise::new(sd, reached.len()).blocks as usize;
-        }
-        let most = self.all.iter().map(|one| one.wanted).max().unwrap_or(0);
-        for number in 0..most * PATIENCE {
-            // How many blocks a load is given is known before the first, so that leaving it out then says nothing of its figures.
-            let lacking = self.cells_of(|one| lacks(&one.confirm, one.wanted));
-            if lacking.is_empty() || self.is_over() {
-                break;
-            }
-            self.rounds.keep(&lacking);
-            self.watch.block("confirm", number, most);
-            // The other layouts, and the other order first.
-            self.block(Contest { base: 1, head: 3, head_first: number % 2 == 0 }, Stage::Confirm)?;
-        }
-        Ok(())
-    }
-
-    fn block(&mut self, contest: Contest, stage: Stage) -> anyhow::Result<Quartets> {
-        let Some(quartets) = self.rounds.block(contest) else {
+    /// New layouts, and all loads that are left under both sides.
+    fn block(&mut self) -> anyhow::Result<Quartets> {
+        let begin = Instant::now();
+        self.labs.shuffle(&mut self.rounds.random)?;
+        self.link_s = begin.elapsed().as_secs_f64();
+        let Some(quartets) = self.rounds.block() else {
             bail!(
                 "{}",
                 if self.stop.load(Ordering::Relaxed) {
@@ -367,33 +375,16 @@ impl Course<'_> {
                 }
             );
         };
-        add(&mut self.all, &quartets, stage);
         Ok(quartets)
-    }
-
-    /// Where the client sets the throughput, it says nothing of the server.
-    fn leave_throughput_of_the_client(&mut self, first: &[Quartets], notes: &mut Vec<String>) {
-        let busy = saturated(first);
-        let judged =
-            |one: &Collected| one.series.metric != "ops_per_second" || busy.contains(&one.series.scenario);
-        let left: Vec<String> =
-            self.all.iter().filter(|one| !judged(one)).map(|one| one.series.label.clone()).collect();
-        self.all.retain(judged);
-        if !left.is_empty() {
-            notes.push(format!(
-                "Throughput is judged only where the server is busy 95 % of the time, for else it is the client's: not of {}.",
-                left.join(", ")
-            ));
-        }
     }
 
     /// Whether another block would pass the budget.
     fn is_over(&self) -> bool {
-        self.begin.elapsed().as_secs_f64() + self.rounds.block_s() > self.options.budget.as_secs_f64()
+        let next = self.rounds.block_s() + self.link_s;
+        self.begin.elapsed().as_secs_f64() + next > self.options.budget.as_secs_f64()
     }
 }
 
-/// Whether fewer than so many blocks of a stage are quiet.
-fn lacks(stage: &[Point], blocks: usize) -> bool {
-    Collected::quiet(stage).len() < blocks
-}
+/// What stands beside a gate that compares two files.
+const LAYOUTS_STAY: &str = "Where functions lie in a program moves its figures by a percent or two, and these programs cannot be \
+linked again in another order: a verdict is of these two files. It takes commits, `layouts = \"cargo\"`, and lld.";

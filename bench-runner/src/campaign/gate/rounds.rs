@@ -1,6 +1,7 @@
 //! Blocks on this machine: base and head in turns, each trial a fresh process.
 
-use crate::gate::{Collected, Point, Series, is_saturated, metrics};
+use super::figures::{figures, foreign, is_saturated};
+use crate::gate::{Collected, Series, metrics};
 use crate::measure::Lab;
 use crate::model::{Status, Trial};
 use crate::plan::{Step, WirePhase, Work};
@@ -8,21 +9,10 @@ use crate::scenario::TrialRule;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// Which program plays which part in a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Contest {
-    /// Index of the lab that plays base.
-    pub(super) base: usize,
-    /// Index of the lab that plays head.
-    pub(super) head: usize,
-    /// Head begins: head, base, base, head.
-    pub(super) head_first: bool,
-}
-
 /// What stands ready to measure blocks.
 pub(super) struct Rounds<'a> {
-    /// One for each program.
-    pub(super) labs: &'a [Lab],
+    /// Base and head.
+    pub(super) labs: [&'a Lab; 2],
     /// The processes of one trial, with all their loads.
     pub(super) steps: Vec<Step>,
     /// How many steps were carried out.
@@ -37,7 +27,7 @@ pub(super) struct Rounds<'a> {
 pub(super) type Quartets = BTreeMap<String, ([Trial; 2], [Trial; 2])>;
 
 impl<'a> Rounds<'a> {
-    pub(super) fn new(labs: &'a [Lab], steps: Vec<Step>, seed: u64) -> Self {
+    pub(super) fn new(labs: [&'a Lab; 2], steps: Vec<Step>, seed: u64) -> Self {
         let random = fastrand::Rng::with_seed(seed);
         Self { labs, steps, position: 0, random, blocks: 0, took: BTreeMap::new() }
     }
@@ -55,6 +45,11 @@ impl<'a> Rounds<'a> {
             })
         };
         phases.flat_map(of).collect()
+    }
+
+    /// The loads that are left.
+    pub(super) fn phases(&self) -> impl Iterator<Item = &WirePhase> {
+        self.steps.iter().flat_map(phases)
     }
 
     /// Leaves only some of the loads.
@@ -81,13 +76,13 @@ impl<'a> Rounds<'a> {
         self.steps.iter().map(|step| measured(step).unwrap_or_else(|| planned(step))).sum()
     }
 
-    /// Measures one block; none when it was stopped.
-    pub(super) fn block(&mut self, contest: Contest) -> Option<Quartets> {
+    /// Measures one block; none when it was stopped. A coin says which side stands outside: what the machine does meanwhile
+    /// can then not favour one.
+    pub(super) fn block(&mut self) -> Option<Quartets> {
         let (seed, turn) = (self.random.u64(..1 << 53), self.blocks as usize);
-        let order = match contest.head_first {
-            false => [contest.base, contest.head, contest.head, contest.base],
-            true => [contest.head, contest.base, contest.base, contest.head],
-        };
+        let is_head_first = self.random.bool();
+        let [base, head] = self.labs;
+        let order = if is_head_first { [head, base, base, head] } else { [base, head, head, base] };
         let mut quartets = Quartets::new();
         for number in 0..self.steps.len() {
             // Load by load: a machine changes its speed within seconds, and what is compared follows at once.
@@ -96,7 +91,7 @@ impl<'a> Rounds<'a> {
             let mut trials: Vec<BTreeMap<String, Trial>> = Vec::with_capacity(4);
             for lab in order {
                 let of_one: BTreeMap<String, Trial> =
-                    self.labs[lab].run_step(&step, &mut |_| {}).trials.into_iter().collect();
+                    lab.run_step(&step, &mut |_| {}).trials.into_iter().collect();
                 if of_one.len() < phases(&step).count() {
                     return None;
                 }
@@ -104,7 +99,7 @@ impl<'a> Rounds<'a> {
             }
             let [one, two, three, four] = trials.try_into().ok()?;
             let (first, second) = (pair(one, four), pair(two, three));
-            let (base, mut head) = if contest.head_first { (second, first) } else { (first, second) };
+            let (base, mut head) = if is_head_first { (second, first) } else { (first, second) };
             quartets.extend(
                 base.into_iter().filter_map(|(key, base)| Some((key.clone(), (base, head.remove(&key)?)))),
             );
@@ -159,40 +154,21 @@ pub(super) fn shortened(mut step: Step, rule: TrialRule) -> Step {
     step
 }
 
-/// Where a block's points go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    Null,
-    Screen,
-    Confirm,
-}
-
 /// Adds what a block says to the series.
-pub(super) fn add(all: &mut [Collected], quartets: &Quartets, stage: Stage) {
+pub(super) fn add(all: &mut [Collected], quartets: &Quartets) {
     for one in all {
         let Some((base, head)) = quartets.get(&one.series.scenario) else { continue };
-        let kept = (one.base.len(), one.head.len());
-        let Some(point) = one.take([&base[0], &base[1]], [&head[0], &head[1]]) else { continue };
-        let points: &mut Vec<Point> = match stage {
-            Stage::Null => {
-                // Both sides were base.
-                one.base.truncate(kept.0);
-                one.head.truncate(kept.1);
-                &mut one.null
-            }
-            Stage::Screen => &mut one.screen,
-            Stage::Confirm => &mut one.confirm,
-        };
-        points.push(point);
+        let (base, head) = ([&base[0], &base[1]], [&head[0], &head[1]]);
+        let foreign = foreign(&[base[0], base[1], head[0], head[1]]);
+        one.take(figures(one.series.metric, base, head), foreign);
     }
 }
 
-/// The scenarios whose server was busy all the time under base.
-pub(super) fn saturated(blocks: &[Quartets]) -> BTreeSet<String> {
-    let mut by_cell: BTreeMap<&String, Vec<&Trial>> = BTreeMap::new();
-    for (cell, (one, other)) in blocks.iter().flatten() {
-        let fine = one.iter().chain(other).filter(|trial| trial.status == Status::Ok);
-        by_cell.entry(cell).or_default().extend(fine);
-    }
-    by_cell.into_iter().filter(|(_, trials)| is_saturated(trials)).map(|(cell, _)| cell.clone()).collect()
+/// The scenarios whose servers were busy all the time.
+pub(super) fn saturated(block: &Quartets) -> BTreeSet<String> {
+    let is_busy = |(base, head): &([Trial; 2], [Trial; 2])| {
+        let fine: Vec<&Trial> = base.iter().chain(head).filter(|trial| trial.status == Status::Ok).collect();
+        is_saturated(&fine)
+    };
+    block.iter().filter(|(_, trials)| is_busy(trials)).map(|(cell, _)| cell.clone()).collect()
 }

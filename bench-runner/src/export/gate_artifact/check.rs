@@ -24,7 +24,7 @@ pub fn parse(bytes: &[u8]) -> Result<Gate, ArtifactError> {
         return Err(ArtifactError::Kind { found: quoted(&head.schema) });
     }
     match head.schema_version {
-        GATE_SCHEMA_VERSION => Ok(serde_json::from_slice(bytes)?),
+        1..=GATE_SCHEMA_VERSION => Ok(serde_json::from_slice(bytes)?),
         found if found > GATE_SCHEMA_VERSION => Err(ArtifactError::Newer { found }),
         found => Err(ArtifactError::Unknown { found }),
     }
@@ -52,6 +52,10 @@ pub fn check(gate: &Gate) -> Result<(), ArtifactError> {
             return Err(ArtifactError::NotFinite { field: format!("verdicts[{place}].{field}") });
         }
     }
+    let mut functions = gate.profiles.iter().flat_map(|profile| &profile.functions);
+    if functions.any(|one| !one.base.is_finite() || !one.head.is_finite()) {
+        return Err(ArtifactError::NotFinite { field: "profiles".to_owned() });
+    }
     Ok(())
 }
 
@@ -63,6 +67,9 @@ fn not_finite(verdict: &GateVerdict) -> Option<&'static str> {
         ("interval", high),
         ("p", verdict.p),
         ("p_adjusted", verdict.p_adjusted),
+        ("evidence.worse", verdict.evidence.map(|one| one.worse)),
+        ("evidence.better", verdict.evidence.map(|one| one.better)),
+        ("evidence.within", verdict.evidence.map(|one| one.within)),
         ("limit", Some(verdict.limit)),
         ("detectable", verdict.detectable),
         ("block_sd", Some(verdict.block_sd)),
@@ -77,6 +84,7 @@ fn not_finite(verdict: &GateVerdict) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::GateEvidence;
     use crate::output::gate::{json, testing};
 
     fn refused(change: impl Fn(&mut Gate)) -> String {
@@ -99,11 +107,15 @@ mod tests {
 
     type Put = fn(&mut Gate, f64);
 
+    fn evidence(gate: &mut Gate, field: fn(&mut GateEvidence) -> &mut f64, odd: f64) {
+        gate.verdicts[1].evidence.iter_mut().for_each(|one| *field(one) = odd);
+    }
+
     #[test]
     fn every_number_is_finite() {
         check(&testing::gate()).unwrap();
         for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let fields: [(&str, Put); 15] = [
+            let fields: [(&str, Put); 19] = [
                 ("budget_s", |gate, odd| gate.budget_s = odd),
                 ("build_s", |gate, odd| gate.build_s = odd),
                 ("measured_s", |gate, odd| gate.measured_s = odd),
@@ -113,6 +125,10 @@ mod tests {
                 ("verdicts[1].interval", |gate, odd| gate.verdicts[1].interval = Some([1.0, odd])),
                 ("verdicts[1].p", |gate, odd| gate.verdicts[1].p = Some(odd)),
                 ("verdicts[1].p_adjusted", |gate, odd| gate.verdicts[1].p_adjusted = Some(odd)),
+                ("verdicts[1].evidence.worse", |gate, odd| evidence(gate, |one| &mut one.worse, odd)),
+                ("verdicts[1].evidence.better", |gate, odd| evidence(gate, |one| &mut one.better, odd)),
+                ("verdicts[1].evidence.within", |gate, odd| evidence(gate, |one| &mut one.within, odd)),
+                ("profiles", |gate, odd| gate.profiles[0].functions[0].head = odd),
                 ("verdicts[1].limit", |gate, odd| gate.verdicts[1].limit = odd),
                 ("verdicts[1].detectable", |gate, odd| gate.verdicts[1].detectable = Some(odd)),
                 ("verdicts[1].block_sd", |gate, odd| gate.verdicts[1].block_sd = odd),
@@ -127,6 +143,12 @@ mod tests {
     }
 
     #[test]
+    fn gates_of_the_first_version_are_read() {
+        let old = include_bytes!("../../../tests/fixtures/gate/v1.json");
+        assert_eq!(parse(old).unwrap().schema_version, 1);
+    }
+
+    #[test]
     fn kind_and_version_are_asked_before_the_shape() {
         let text = json(&testing::gate()).unwrap();
         let edited = |from: &str, to: &str| {
@@ -137,13 +159,13 @@ mod tests {
             edited("\"plumbkv.gate\"", "\"plumbkv.run\""),
             "gate.json is a \"plumbkv.run\", not a 'plumbkv.gate'"
         );
-        let newer = edited("\"schema_version\": 1,", "\"schema_version\": 2, \"surprise\": 1,");
-        assert!(newer.contains("newer bench-runner: schema_version 2, and this one knows 1; take the bench-runner of the default branch"), "{newer}");
+        let newer = edited("\"schema_version\": 2,", "\"schema_version\": 3, \"surprise\": 1,");
+        assert!(newer.contains("newer bench-runner: schema_version 3, and this one knows 2; take the bench-runner of the default branch"), "{newer}");
         assert!(
-            edited("\"schema_version\": 1", "\"schema_version\": 0").contains("no bench-runner ever wrote")
+            edited("\"schema_version\": 2", "\"schema_version\": 0").contains("no bench-runner ever wrote")
         );
         assert!(
-            edited("\"schema_version\": 1,", "\"schema_version\": 1, \"surprise\": 1,")
+            edited("\"schema_version\": 2,", "\"schema_version\": 2, \"surprise\": 1,")
                 .contains("unknown field `surprise`")
         );
         assert!(

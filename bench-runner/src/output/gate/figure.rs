@@ -102,6 +102,20 @@ pub(super) fn probability(p: f64) -> String {
     }
 }
 
+/// `1,234`: instructions.
+pub(super) fn count(value: f64) -> String {
+    if is_plain(value) { grouped(value.round(), 0) } else { format!("{value:.1e}") }
+}
+
+/// `5,200`: how many times its stake a bet has become.
+pub(super) fn evidence(times: f64) -> String {
+    match times {
+        little if (0.0..10.0).contains(&little) => format!("{little:.1}"),
+        // Beside a spread as wide as the number two digits are left.
+        times => number(times, times, 0.0, 2.0 * times),
+    }
+}
+
 /// `45 s`, `18 min`.
 pub(super) fn duration(seconds: f64) -> String {
     match seconds {
@@ -192,6 +206,8 @@ mod tests {
                 ratio(&one),
                 percent(value),
                 probability(value),
+                evidence(value),
+                count(value),
                 change(&one).unwrap(),
                 duration(value),
             ] {
@@ -211,6 +227,11 @@ mod tests {
         ] {
             assert_eq!(probability(p), expected);
         }
+    }
+
+    #[test]
+    fn evidence_is_a_number_of_times() {
+        assert_eq!([0.0, 0.04, 9.0, 41.2, 5_234.0].map(evidence), ["0.0", "0.0", "9.0", "41", "5,200"]);
     }
 
     #[test]

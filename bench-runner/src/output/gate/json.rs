@@ -21,6 +21,6 @@ mod tests {
         let gate = testing::gate();
         let text = json(&gate).unwrap();
         assert_eq!(serde_json::from_str::<Gate>(&text).unwrap(), gate);
-        assert!(text.starts_with("{\n  \"schema\": \"plumbkv.gate\",\n  \"schema_version\": 1,\n"), "{text}");
+        assert!(text.starts_with("{\n  \"schema\": \"plumbkv.gate\",\n  \"schema_version\": 2,\n"), "{text}");
     }
 }

@@ -5,7 +5,7 @@
 
 use super::rows::{self, Ordered};
 use super::{Coverage, figure};
-use crate::model::{Gate, GateOutcome, GateSide, GateVerdict};
+use crate::model::{Gate, GateFunction, GateOutcome, GateProfile, GateSide, GateVerdict};
 use crate::output::escape;
 use std::fmt::Write as _;
 
@@ -18,6 +18,9 @@ pub const COMMENT_LIMIT_BYTES: usize = 65_536;
 /// Kept free for heads of tables, tags, and the lines that say what was left out.
 const FRAME_BYTES: usize = 1_500;
 
+/// Loads at most of which the functions are shown.
+const PROFILES: usize = 4;
+
 /// Notes, and scenarios left out, that are spelled out at most.
 const LINES: usize = 20;
 
@@ -29,6 +32,7 @@ pub fn markdown(gate: &Gate, quote: Option<&str>) -> String {
     let mut room = COMMENT_LIMIT_BYTES.saturating_sub(before.len() + after.len() + FRAME_BYTES);
     // Spent in the order of importance, which is not quite the order on the page.
     let remarkable = Fitted::of(ordered.remarkable.iter().map(|one| row(one)), &mut room);
+    let profiles: String = gate.profiles.iter().take(PROFILES).map(|one| profile(one, &mut room)).collect();
     let remarks = remarks(gate, &mut room);
     let plain = Fitted::of(ordered.plain.iter().map(|one| row(one)), &mut room);
 
@@ -38,6 +42,7 @@ pub fn markdown(gate: &Gate, quote: Option<&str>) -> String {
         text.push_str(&remarkable.text);
         let _ = write!(text, "\n{}", left_out_of_table(&remarkable, &ordered.remarkable));
     }
+    text.push_str(&profiles);
     if !ordered.plain.is_empty() {
         let passes = if ordered.plain.len() == 1 { "pass" } else { "passes" };
         // The empty line ends the block of HTML: what follows is Markdown again, where a backslash escapes.
@@ -116,6 +121,26 @@ fn row(verdict: &GateVerdict) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
+/// Which functions of a slower load take more.
+fn profile(profile: &GateProfile, room: &mut usize) -> String {
+    let label = safe(&profile.label);
+    let head = if profile.functions.is_empty() {
+        format!("{label}: no function takes more instructions, so it is not the work that is slower.\n")
+    } else {
+        format!(
+            "{label}, instructions a request by function:\n\n| function | base | head |\n| --- | ---: | ---: |\n"
+        )
+    };
+    let Some(left) = room.checked_sub(head.len() + 1) else { return String::new() };
+    *room = left;
+    let row = |one: &GateFunction| {
+        let [name, base, head] = rows::function(one);
+        format!("| {} | {base} | {head} |\n", escape::markdown(&name))
+    };
+    let rows = Fitted::of(profile.functions.iter().map(row), room);
+    format!("{head}{}\n", rows.text)
+}
+
 /// Notes, and scenarios without a verdict.
 fn remarks(gate: &Gate, room: &mut usize) -> String {
     let mut text = String::new();
@@ -137,8 +162,9 @@ fn remarks(gate: &Gate, room: &mut usize) -> String {
 /// What it was measured with, and how to see it again.
 fn closing(gate: &Gate, quote: Option<&str>) -> String {
     let mut text = String::from(
-        "head / base: median over blocks of base, head, head, base, with its interval. limit: the least change that is \
-         called. finds: the smallest change found four times in five.\n\n",
+        "head / base: median over blocks of base, head, head, base, with its interval. limit: the least median that is \
+         called. finds: the smallest change found four times in five. evidence: how many times its stake a bet on the \
+         verdict became.\n\n",
     );
     let again = match gate.outcome {
         GateOutcome::Regression => "To see the regression again",

@@ -14,6 +14,9 @@ pub fn quote(calibration: &Calibration) -> Option<String> {
                 None => "nothing changed".to_owned(),
                 Some(InjectedAs::Spin) => format!("{:+} % as work", rate.injected_percent),
                 Some(InjectedAs::Sleep) => format!("{:+} % as sleep", rate.injected_percent),
+                Some(InjectedAs::Tail) => {
+                    format!("pauses of 5 ms for {} % of the time", rate.injected_percent)
+                }
             };
             let [low, high] = [rate.rate_low, rate.rate_high].map(|share| (share * 100.0).round());
             format!(
@@ -64,6 +67,7 @@ mod tests {
             machine_key: "here".to_owned(),
             machine: super::super::testing::gate().machine,
             gate_sha256: String::new(),
+            rule: None,
             noise: Vec::new(),
             gates: Vec::new(),
             rates: vec![

@@ -1,7 +1,7 @@
 //! Which verdict stands where, and what stands in its row?
 
 use super::figure;
-use crate::model::{Gate, GateClass, GateOutcome, GateStage, GateVerdict};
+use crate::model::{Gate, GateClass, GateFunction, GateOutcome, GateStage, GateVerdict};
 use crate::output::escape;
 
 /// Heads of the columns.
@@ -80,7 +80,7 @@ pub(super) fn why(verdict: &GateVerdict) -> String {
         GateStage::NullControl => parts.push("base moved against itself".to_owned()),
         GateStage::Screen => parts.push("only screened".to_owned()),
         GateStage::Counted => parts.push("counted".to_owned()),
-        GateStage::Confirm => {}
+        GateStage::Confirm | GateStage::Sequential => {}
     }
     match verdict.blocks.len() {
         0 => {}
@@ -90,14 +90,27 @@ pub(super) fn why(verdict: &GateVerdict) -> String {
     if let Some(p) = verdict.p_adjusted {
         parts.push(format!("adjusted p {}", figure::probability(p)));
     }
+    if let Some(found) = verdict.evidence {
+        let evidence = match verdict.outcome {
+            GateOutcome::Improvement => found.better,
+            GateOutcome::Pass => found.within,
+            _ => found.worse,
+        };
+        parts.push(format!("evidence {}", figure::evidence(evidence)));
+    }
     match verdict.disturbed {
         0 => {}
         disturbed => parts.push(format!("{disturbed} more left out as disturbed")),
     }
-    if !verdict.block_sd_is_stored {
+    if !verdict.block_sd_is_stored && verdict.evidence.is_none() {
         parts.push("own noise".to_owned());
     }
     parts.join("; ")
+}
+
+/// A function's name, and its instructions a request under base and head.
+pub(super) fn function(one: &GateFunction) -> [String; 3] {
+    [escape::name(&one.name), figure::count(one.base), figure::count(one.head)]
 }
 
 #[cfg(test)]
@@ -136,7 +149,7 @@ mod tests {
                 "3.4 %",
                 "gated",
                 "regression: +9.8 %, more CPU",
-                "16 blocks; adjusted p 0.0010",
+                "16 blocks; evidence 5,200",
             ]
         );
         assert_eq!(cells(ordered.remarkable[3])[2..5], ["none", "none", "none"]);

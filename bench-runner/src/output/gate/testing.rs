@@ -2,9 +2,9 @@
 
 use crate::model::Gate;
 
-/// `tests/fixtures/gate/v1.json`.
+/// `tests/fixtures/gate/v2.json`.
 pub(crate) fn gate() -> Gate {
-    serde_json::from_str(include_str!("../../../tests/fixtures/gate/v1.json")).unwrap()
+    serde_json::from_str(include_str!("../../../tests/fixtures/gate/v2.json")).unwrap()
 }
 
 /// Puts a text wherever others can choose one.
@@ -36,6 +36,10 @@ pub(crate) fn every_text(gate: &mut Gate, text: &str) {
             text.clone_into(one);
         }
         verdict.reason = Some(text.to_owned());
+    }
+    for profile in &mut gate.profiles {
+        text.clone_into(&mut profile.label);
+        profile.functions.iter_mut().for_each(|one| text.clone_into(&mut one.name));
     }
     gate.notes = vec![text.to_owned(); 2];
     gate.left_out = vec![text.to_owned(); 2];

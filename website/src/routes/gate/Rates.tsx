@@ -15,7 +15,7 @@ interface Props {
 
 export default function Rates({id, rates}: Props): ReactNode {
   if (rates.length === 0) return null;
-  const kinds = (['spin', 'sleep'] as const).filter((kind) => rates.some(({injected_as: as}) => as === kind));
+  const kinds = (['spin', 'sleep', 'tail'] as const).filter((kind) => rates.some(({injected_as: as}) => as === kind));
   return (
     <>
       <h3>What gates said, by what was injected</h3>
