@@ -18,4 +18,4 @@ pub use noise::Noise;
 pub use power::{Case, Power, Shape, simulate};
 pub use rule::{Evidence, Judged, Limits, Rules};
 pub use series::{Collected, Figures, Series, TAIL, metrics};
-pub use verdicts::{overall, verdicts};
+pub use verdicts::{dependent, overall, verdicts};

@@ -6,7 +6,7 @@
 
 use super::noise::Noise;
 use crate::model::{GateClass, GateOutcome};
-use crate::stats::{Wager, median, summarise};
+use crate::stats::{Wager, interval, lag_1, median};
 
 /// What the gate goes by. The defaults are the rule; `bench-runner power` says how it errs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,11 +17,16 @@ pub struct Rules {
     pub false_pass: f64,
     /// Blocks of a series at most.
     pub blocks_max: usize,
+    /// Blocks of a series at least, before it passes: what happens in one block of five is missed by seven of them one time in
+    /// five, by twelve one time in fifteen.
+    pub blocks_least: usize,
+    /// Whether all blocks share one pair of layouts, which may then differ by a few percent for ever.
+    pub layouts_stay: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { false_red: 0.01, false_pass: 0.025, blocks_max: 80 }
+        Self { false_red: 0.01, false_pass: 0.025, blocks_max: 80, blocks_least: 12, layouts_stay: false }
     }
 }
 
@@ -53,6 +58,8 @@ pub struct Limits {
 impl Limits {
     /// Of times and rates.
     pub const TIME: Self = Self { called: 1.02, excluded: 1.05, excluded_wide: 1.08 };
+    /// Of times and rates where one pair of layouts is measured: how functions lie moves a program by a percent or two.
+    pub const TIME_OF_FILES: Self = Self { called: 1.05, ..Self::TIME };
     /// Of a share of slow requests, which moves by far more than the times do.
     pub const TAIL: Self = Self { called: 1.5, excluded: 2.0, excluded_wide: 3.0 };
 }
@@ -69,6 +76,8 @@ pub struct Evidence {
     better: Wager,
     within: Wager,
     within_wide: Wager,
+    /// Median of the blocks.
+    middle: f64,
     /// Worse or better, once it is proven.
     called: Option<GateOutcome>,
     passed: bool,
@@ -83,7 +92,7 @@ pub struct Judged {
     pub reason: Option<String>,
     /// Median of the blocks; none without one.
     pub ratio: Option<f64>,
-    /// Exact interval of the median at this number of blocks, 95 %; none below six.
+    /// Interval of the median, 95 %, valid whenever one stops; none where the blocks are too few.
     pub interval: Option<[f64; 2]>,
     /// How many times the stake a bet on "worse" has become.
     pub worse: f64,
@@ -91,6 +100,10 @@ pub struct Judged {
     pub better: f64,
     /// On "less than what a pass excludes".
     pub within: f64,
+    /// How blocks go with those before them, from -1 to 1; none where that cannot be told.
+    pub lag_1: Option<f64>,
+    /// Whether it has moved so far that silence would hide it, though not so surely that it is called.
+    pub suspicious: bool,
     /// The least median that is called, as a ratio.
     pub called_from: f64,
     /// The smallest change found four times in five.
@@ -101,8 +114,10 @@ pub struct Judged {
     pub block_sd: f64,
 }
 
-/// A bet on "better" that has come so far makes a series go on that could pass.
+/// A bet on "better" or "worse" that has come so far makes a series go on that could pass.
 const PROMISING: f64 = 20.0;
+/// How surely the interval holds the median.
+const SURE: f64 = 0.95;
 
 impl Evidence {
     /// Before the first block of one of `family` series.
@@ -117,6 +132,7 @@ impl Evidence {
             better: Wager::default(),
             within: Wager::default(),
             within_wide: Wager::default(),
+            middle: 0.0,
             called: None,
             passed: false,
         }
@@ -133,12 +149,12 @@ impl Evidence {
         self.within.take(self.limits.excluded.ln() - block);
         self.within_wide.take(self.limits.excluded_wide.ln() - block);
         let needed = self.rules.log_called(self.family);
-        let middle = median(&self.blocks).unwrap_or(0.0);
-        let is_large = middle.abs() >= self.limits.called.ln();
+        self.middle = median(&self.blocks).unwrap_or(0.0);
+        let is_large = self.middle.abs() >= self.limits.called.ln();
         if self.called.is_none() && is_large {
-            if middle > 0.0 && self.worse.log_evidence() >= needed {
+            if self.middle > 0.0 && self.worse.log_evidence() >= needed {
                 self.called = Some(GateOutcome::Regression);
-            } else if middle < 0.0 && self.better.log_evidence() >= needed {
+            } else if self.middle < 0.0 && self.better.log_evidence() >= needed {
                 self.called = Some(GateOutcome::Improvement);
             }
         }
@@ -155,14 +171,31 @@ impl Evidence {
     #[must_use]
     pub fn is_done(&self) -> bool {
         let is_promising = self.better.log_evidence() >= PROMISING.ln();
-        self.called.is_some() || self.passed && !is_promising || self.blocks.len() >= self.rules.blocks_max
+        self.is_final() || self.passes() && !is_promising
+    }
+
+    /// Whether no block could say more: it is called, or all that were planned are there.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.called.is_some() || self.blocks.len() >= self.rules.blocks_max
+    }
+
+    /// Whether it has moved so far that silence would hide it, though not so surely that it is called.
+    #[must_use]
+    pub fn is_suspicious(&self) -> bool {
+        self.middle >= self.limits.called.ln() && self.worse.log_evidence() >= PROMISING.ln()
+    }
+
+    /// Whether it excludes the limit. What passed after few blocks may look different after more.
+    fn passes(&self) -> bool {
+        self.passed && self.blocks.len() >= self.rules.blocks_least && !self.is_suspicious()
     }
 
     /// What is said of it now, and no more: [`Evidence::judged`] takes a thousand times as long.
     pub(super) fn outcome(&self) -> GateOutcome {
         match self.called {
             Some(called) => called,
-            None if self.passed => GateOutcome::Pass,
+            None if self.passes() => GateOutcome::Pass,
             None if self.passes_wide() => self.judged().outcome,
             None => GateOutcome::Inconclusive,
         }
@@ -171,7 +204,7 @@ impl Evidence {
     /// Whether it excludes the wider limit with all of its blocks.
     fn passes_wide(&self) -> bool {
         let is_planned = self.blocks.len() >= self.rules.blocks_max;
-        is_planned && self.within_wide.log_evidence() >= self.rules.log_passed()
+        is_planned && !self.is_suspicious() && self.within_wide.log_evidence() >= self.rules.log_passed()
     }
 
     /// What is said of it now.
@@ -184,26 +217,25 @@ impl Evidence {
             Some(ratio) if ratio <= self.limits.excluded_wide => GateClass::GatedAt8,
             _ => GateClass::Advisory,
         };
-        let (outcome, class) = match self.called {
-            Some(called) => (called, class),
-            None if self.passed => (GateOutcome::Pass, class),
+        let (outcome, class, within) = match self.called {
+            Some(called) => (called, class, &self.within),
+            None if self.passes() => (GateOutcome::Pass, class, &self.within),
             None if self.passes_wide() && class != GateClass::Gated => {
-                (GateOutcome::Pass, GateClass::GatedAt8)
+                (GateOutcome::Pass, GateClass::GatedAt8, &self.within_wide)
             }
-            None => (GateOutcome::Inconclusive, class),
+            None => (GateOutcome::Inconclusive, class, &self.within),
         };
-        let summary = summarise(&self.blocks);
         let reason = (outcome == GateOutcome::Inconclusive).then(|| self.undecided(detectable, class));
         Judged {
             outcome,
             reason,
-            ratio: summary.map(|found| found.median.exp()),
-            interval: summary
-                .filter(|found| found.spread == crate::model::Spread::Interval)
-                .map(|found| [found.low.exp(), found.high.exp()]),
+            ratio: median(&self.blocks).map(f64::exp),
+            interval: interval(&self.blocks, SURE).map(|ends| ends.map(f64::exp)),
             worse: self.worse.log_evidence().exp(),
             better: self.better.log_evidence().exp(),
-            within: self.within.log_evidence().exp(),
+            within: within.log_evidence().exp(),
+            lag_1: lag_1(&self.blocks),
+            suspicious: self.is_suspicious(),
             called_from: self.limits.called,
             detectable,
             class,
@@ -307,7 +339,35 @@ mod tests {
         let better = of(Limits::TIME, 12, around(-0.1, 0.02));
         assert_eq!(better.judged().outcome, GateOutcome::Improvement);
         let same = of(Limits::TIME, 12, around(0.0, 0.02));
-        assert!(same.blocks().len() < 12, "{}", same.blocks().len());
+        assert!((12..16).contains(&same.blocks().len()), "{}", same.blocks().len());
+    }
+
+    /// Seven quiet blocks that pass, and then others: measured on beside a series that is not decided.
+    #[test]
+    fn what_passed_early_and_moved_later_is_no_pass() {
+        let mut evidence = Evidence::new(Limits::TIME, 1_000, &Rules::default());
+        (0..8).for_each(|_| evidence.take(0.0));
+        (0..30).for_each(|place| evidence.take(0.06 + 0.001 * f64::from(place % 3)));
+        assert!(evidence.passed || evidence.called.is_some());
+        assert_ne!(evidence.judged().outcome, GateOutcome::Pass);
+    }
+
+    #[test]
+    fn files_that_cannot_be_linked_again_are_called_from_five_percent_on() {
+        let of_files = |middle| of(Limits::TIME_OF_FILES, 12, around(middle, 0.02)).judged().outcome;
+        assert_ne!(of_files(0.035), GateOutcome::Regression);
+        assert_eq!(of_files(0.08), GateOutcome::Regression);
+    }
+
+    #[test]
+    fn the_interval_holds_the_median_and_narrows() {
+        let width = |blocks| {
+            let [low, high] = of(Limits::TIME, 12, around(0.03, 0.3).take(blocks)).judged().interval?;
+            assert!(low < 1.03 && high > 1.03 && low < high, "{low} {high}");
+            Some(high - low)
+        };
+        assert_eq!(width(5), None);
+        assert!(width(70).unwrap() < width(20).unwrap());
     }
 
     proptest! {

@@ -8,6 +8,8 @@ use crate::stats::block_log_ratio;
 pub(super) const FOREIGN_CORES: f64 = 0.15;
 /// After so many blocks in a row without a figure no more are taken.
 const FAILURES_MAX: u32 = 3;
+/// A series passes with so many blocks for each that has no figure: a server that crashes or hangs now and then is no pass.
+const BLOCKS_PER_FAILURE: usize = 20;
 /// The metric that is judged by whole histograms: the share of slow requests.
 pub const TAIL: &str = "latency_above_p99";
 
@@ -71,13 +73,19 @@ pub struct Collected {
     pub failed: Option<String>,
     /// Blocks without a figure since the last one that had it.
     failures: u32,
+    /// Blocks without a figure.
+    failures_all: usize,
 }
 
 impl Collected {
     /// Nothing yet, of one of so many series.
     #[must_use]
     pub fn of(series: Series, family: usize, rules: &Rules) -> Self {
-        let limits = if series.metric == TAIL { Limits::TAIL } else { Limits::TIME };
+        let limits = match series.metric {
+            TAIL => Limits::TAIL,
+            _ if rules.layouts_stay => Limits::TIME_OF_FILES,
+            _ => Limits::TIME,
+        };
         Self {
             series,
             evidence: Evidence::new(limits, family, rules),
@@ -86,6 +94,7 @@ impl Collected {
             head: Vec::new(),
             failed: None,
             failures: 0,
+            failures_all: 0,
         }
     }
 
@@ -98,7 +107,21 @@ impl Collected {
     /// Whether another block could say more.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.has_failed() || self.evidence.is_done()
+        let can_pass = !self.fails_often() || self.evidence.is_final();
+        self.has_failed() || self.evidence.is_done() && can_pass
+    }
+
+    /// Why it has no word, where too many of its blocks have no figure.
+    #[must_use]
+    pub fn failing(&self) -> Option<String> {
+        let why = self.failed.as_deref()?;
+        let all = self.failures_all + self.evidence.blocks().len() + self.disturbed.len();
+        (self.has_failed() || self.fails_often())
+            .then(|| format!("{} of {all} blocks have no figure; the last: {why}", self.failures_all))
+    }
+
+    fn fails_often(&self) -> bool {
+        self.failures_all * BLOCKS_PER_FAILURE > self.evidence.blocks().len()
     }
 
     /// Whether block after block has no figure.
@@ -113,6 +136,7 @@ impl Collected {
             Ok(figures) => figures,
             Err(why) => {
                 self.failures += 1;
+                self.failures_all += 1;
                 self.failed = Some(why);
                 return;
             }
@@ -168,8 +192,29 @@ mod tests {
             assert_eq!(one.is_done(), time == 3);
         }
         assert_eq!(one.failed.as_deref(), Some("head: it ended: signal 11"));
+        assert!(one.failing().unwrap().starts_with("3 of 3 blocks have no figure; the last: head: it ended"));
         one.take(figures(1.0, 1.0), 0.0);
-        assert!(!one.has_failed());
+        assert!(!one.has_failed() && one.failing().is_some());
+    }
+
+    /// A head that crashes in one block of ten: blocks between go on, and there is no pass.
+    #[test]
+    fn a_series_that_fails_now_and_then_is_measured_on_and_never_passes() {
+        let mut one = collected("ops_per_second");
+        let mut taken = 0;
+        while !one.is_done() {
+            let found =
+                if taken % 10 == 3 { Err("head: it ended".to_owned()) } else { figures(100.0, 100.0) };
+            one.take(found, 0.0);
+            taken += 1;
+        }
+        assert!(one.failing().is_some() && one.evidence.blocks().len() == 80, "{taken}");
+        let mut once = collected("ops_per_second");
+        once.take(Err("base: no answer".to_owned()), 0.0);
+        while !once.is_done() {
+            once.take(figures(100.0, 100.0), 0.0);
+        }
+        assert!(once.failing().is_none() && once.evidence.blocks().len() == 20);
     }
 
     #[test]

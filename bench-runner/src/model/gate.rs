@@ -181,6 +181,13 @@ pub struct GateEvidence {
     pub better: f64,
     /// On "head is worse by less than what a pass excludes".
     pub within: f64,
+    /// How blocks go with those before them, from -1 to 1: about 0 where they are independent. Absent: too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub lag_1: Option<f64>,
+    /// It looks worse by a size that counts, and not so surely that it is called: never a pass.
+    #[serde(default)]
+    pub moved: bool,
     /// Blocks that were planned at most.
     pub blocks_max: u32,
 }

@@ -20,7 +20,7 @@ pub use controls::{CONTROLS_MIN, MISS, PROGRAMS_MIN, Shift, are_too_many, beside
 pub use digits::{significant, significant_at_most, significant_like};
 pub use order::{Summary, interval_coverage, interval_ranks, median, summarise};
 pub use ratio::paired_ratio;
-pub use wager::{Wager, mean_found};
+pub use wager::{Wager, interval, lag_1, mean_found};
 
 #[cfg(test)]
 mod coverage_test;

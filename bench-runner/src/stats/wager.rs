@@ -67,6 +67,46 @@ impl Wager {
     }
 }
 
+/// An interval of the median of blocks that is `sure` to hold it whenever one stops: what it leaves out is what a bet has
+/// disproved. None where there are too few blocks for that.
+#[must_use]
+pub fn interval(blocks: &[f64], sure: f64) -> Option<[f64; 2]> {
+    let log_needed = (2.0 / (1.0 - sure)).ln();
+    let low = lowest(blocks, log_needed)?;
+    let turned: Vec<f64> = blocks.iter().map(|block| -block).collect();
+    Some([low, -lowest(&turned, log_needed)?])
+}
+
+/// The lowest median that is not disproved.
+fn lowest(blocks: &[f64], log_needed: f64) -> Option<f64> {
+    /// Places that are tried.
+    const PLACES: u32 = 256;
+    let least = blocks.iter().copied().min_by(f64::total_cmp)?;
+    let most = blocks.iter().copied().max_by(f64::total_cmp)?;
+    let middle = super::median(blocks)?;
+    let begin = least - (most - least) - 1e-6;
+    let is_disproved = |median: f64| {
+        let mut wager = Wager::default();
+        blocks.iter().for_each(|block| wager.take(block - median));
+        wager.log_evidence() >= log_needed
+    };
+    let place = |number: u32| begin + (middle - begin) * f64::from(number) / f64::from(PLACES);
+    let first = (0..=PLACES).find(|number| !is_disproved(place(*number)))?;
+    (first > 0).then(|| place(first - 1))
+}
+
+/// How values go with those before them: their correlation at a distance of one. None below eight values, or where all are
+/// the same.
+#[must_use]
+pub fn lag_1(values: &[f64]) -> Option<f64> {
+    const LEAST: usize = 8;
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let products: f64 = values.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
+    // What rounding leaves of values that are all the same is nothing.
+    (values.len() >= LEAST && squares > (mean * 1e-9).powi(2)).then(|| products / squares)
+}
+
 /// The mean of normal blocks, in standard deviations of one, at which `blocks` of them bring the evidence to
 /// exp(`log_needed`) with probability `power`. None where no mean up to ten does. The evidence at the end is taken to be
 /// normal, and that of the best player; it can only be reached sooner.
@@ -157,6 +197,39 @@ mod tests {
         assert!(after(&[-0.05; 14]) < -10.0);
         // One adverse block does not end it.
         assert!(after(&[&[0.05; 10][..], &[-0.05], &[0.05; 10]].concat()) > 4.0);
+    }
+
+    /// However often one looks: the interval must hold the truth after every block.
+    #[test]
+    fn the_interval_holds_the_median_at_every_moment() {
+        let (mut random, normal) = (fastrand::Rng::with_seed(8), Normal::standard());
+        let walks = 200;
+        let missed = (0..walks)
+            .filter(|_| {
+                let blocks: Vec<f64> =
+                    (0..60).map(|_| 0.03 + 0.02 * normal.inverse_cdf(random.f64().max(1e-12))).collect();
+                (8..=60).step_by(4).any(|count| {
+                    interval(&blocks[..count], 0.95).is_some_and(|[low, high]| !(low..=high).contains(&0.03))
+                })
+            })
+            .count();
+        // One in twenty, and three standard errors of it.
+        assert!(missed <= 20, "{missed} of {walks}");
+        assert_eq!(interval(&[0.1; 4], 0.95), None);
+        assert_eq!(interval(&[], 0.95), None);
+        let [low, high] = interval(&[0.1; 20], 0.95).unwrap();
+        assert!((low - 0.1).abs() < 1e-5 && (high - 0.1).abs() < 1e-5, "{low} {high}");
+    }
+
+    #[test]
+    fn values_that_follow_each_other_are_told_from_those_that_do_not() {
+        let slow: Vec<f64> = (0..40).map(|place| (f64::from(place) / 5.0).sin()).collect();
+        let turns: Vec<f64> = (0..40).map(|place| if place % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let mut random = fastrand::Rng::with_seed(9);
+        let drawn: Vec<f64> = (0..400).map(|_| random.f64()).collect();
+        assert!(lag_1(&slow).unwrap() > 0.8 && lag_1(&turns).unwrap() < -0.8);
+        assert!(lag_1(&drawn).unwrap().abs() < 0.15);
+        assert_eq!((lag_1(&[0.1; 20]), lag_1(&[1.0, 2.0])), (None, None));
     }
 
     #[test]

@@ -28,9 +28,9 @@ pub(super) fn figures(metric: &str, base: [&Trial; 2], head: [&Trial; 2]) -> Res
     })
 }
 
-/// Cores used by others in the worst of some trials.
+/// Cores used by others, the hypervisor among them, in the worst of some trials.
 pub(super) fn foreign(trials: &[&Trial]) -> f64 {
-    trials.iter().filter_map(|trial| Some(trial.os.as_ref()?.foreign_cpu_cores)).fold(0.0, f64::max)
+    trials.iter().filter_map(|trial| trial.others_cores()).fold(0.0, f64::max)
 }
 
 /// Whether a server was busy enough that the throughput is its own.
@@ -59,8 +59,8 @@ fn value(trial: &Trial, metric: &str) -> Option<f64> {
 
 type Samples = hdrhistogram::Histogram<u64>;
 
-/// Which share of a side's requests is slow. All four trials draw the line, so
-/// exchanging the sides turns the sign of the ratio and does nothing else.
+/// Which share of a side's requests is slow, each counted once more for every time that it is twice as slow again. All four
+/// trials draw the line, so exchanging the sides turns the sign of the ratio and does nothing else.
 fn tail(base: [&Trial; 2], head: [&Trial; 2]) -> Option<Figures> {
     let [b0, b1] = [samples(base[0])?, samples(base[1])?];
     let [h0, h1] = [samples(head[0])?, samples(head[1])?];
@@ -70,7 +70,14 @@ fn tail(base: [&Trial; 2], head: [&Trial; 2]) -> Option<Figures> {
     }
     let median = all.value_at_quantile(0.5);
     let line = all.value_at_quantile(TAIL_QUANTILE).max(TAIL_MEDIANS.saturating_mul(median));
-    let above = |one: &Samples| one.len().saturating_sub(one.count_between(0, line)) as f64;
+    let above = |one: &Samples| -> f64 {
+        let slow = one.iter_recorded().filter(|step| step.value_iterated_to() > line);
+        slow.map(|step| {
+            let times = step.value_iterated_to() as f64 / line.max(1) as f64;
+            step.count_at_value() as f64 * (1.0 + times.log2())
+        })
+        .sum()
+    };
     // Half a request more on each side: one without any has a ratio as well.
     let share = |one: &Samples, other: &Samples| {
         (above(one) + above(other) + 0.5) / (one.len() + other.len() + 1) as f64
@@ -152,6 +159,29 @@ mod tests {
         assert!((forward.log_ratio + back.log_ratio).abs() < 1e-12);
         assert!(forward.log_ratio > 2.0_f64.ln(), "{forward:?}");
         assert!(forward.head[0] > forward.base[0], "{forward:?}");
+    }
+
+    /// As many slow requests on both sides, and head's take ten times as long.
+    #[test]
+    fn slow_requests_that_become_slower_are_seen() {
+        let slower = |factor: u64| {
+            let mut all = Samples::new_with_bounds(1, 60_000_000_000, 3).unwrap();
+            for place in 0..10_000 {
+                let more = if place < 80 { 5_000_000 * factor } else { 0 };
+                all.record(20_000 + place % 500 * 50 + more).unwrap();
+            }
+            Trial { histograms: vec![encode("get", &all, 0, true).unwrap()], ..trial("latency_ns_p50", 1.0) }
+        };
+        let (base, head) = (slower(1), slower(10));
+        let found = figures(TAIL, [&base; 2], [&head; 2]).unwrap();
+        assert!(found.log_ratio > 1.4_f64.ln(), "{found:?}");
+    }
+
+    #[test]
+    fn what_the_hypervisor_took_is_used_by_others_too() {
+        let mut stolen = trial("ops_per_second", 1.0);
+        stolen.os = Some(OsStat { steal_ms: 300.0, ..OsStat::default() });
+        assert_eq!(foreign(&[&stolen, &stolen]), 0.3);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::begin::{draw_seed, target_triple};
 use super::bench::Bench;
 use super::catalogue;
 use crate::environment::{Reader, advice, hypervisor_vendor, machine, system};
-use crate::gate::{Collected, Rules, Series, excuse_faster, overall, verdicts};
+use crate::gate::{Collected, Rules, Series, dependent, excuse_faster, overall, verdicts};
 use crate::measure::Lab;
 use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateOutcome, GateSide, Profile, Tool};
 use crate::plan;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The fewest blocks in which a load can be judged: a pass takes 7, a regression 12.
+/// The fewest blocks in which a load can be judged.
 const LEAST_BLOCKS: usize = 12;
 /// A load that others disturb is given so many times its blocks at most.
 const PATIENCE: usize = 2;
@@ -144,11 +144,12 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
         rounds.keep(&options.only.iter().cloned().collect());
     }
     let phases: Vec<plan::WirePhase> = rounds.phases().cloned().collect();
-    let rules = Rules::default();
+    let rules = Rules { layouts_stay: !labs.has_layouts(), ..Rules::default() };
     let mut course =
         Course { rounds, labs: &labs, all: Vec::new(), rules, begin, link_s: 0.0, options, stop, watch };
     gate.left_out = course.measure(&mut gate.notes)?;
     gate.verdicts = verdicts(&course.all, rules.blocks_max);
+    gate.notes.extend(dependent(&gate.verdicts));
     gate.verdicts.extend(counts);
     excuse_faster(&mut gate.verdicts);
     gate.measured_s = begin.elapsed().as_secs_f64();
@@ -345,16 +346,16 @@ impl Course<'_> {
         self.watch.say("one block that is not judged: how long do servers take to start, which are busy?");
         let first = self.block()?;
         let busy = saturated(&first);
-        let is_judged = |one: &Series| one.metric != "ops_per_second" || busy.contains(&one.scenario);
-        let (judged, left): (Vec<Series>, Vec<Series>) =
-            self.rounds.series().into_iter().partition(is_judged);
+        let judged = self.rounds.series();
         let family = judged.len();
+        let is_idle = |one: &&Series| one.metric == "ops_per_second" && !busy.contains(&one.scenario);
+        let idle: Vec<String> = judged.iter().filter(is_idle).map(|one| one.label.clone()).collect();
         self.all = judged.into_iter().map(|one| Collected::of(one, family, &self.rules)).collect();
-        if !left.is_empty() {
-            let labels: Vec<String> = left.into_iter().map(|one| one.label).collect();
+        if !idle.is_empty() {
             notes.push(format!(
-                "Throughput is judged only where the server is busy 95 % of the time, for else it is the client's: not of {}.",
-                labels.join(", ")
+                "Neither server was busy 95 % of the time under {}: the client sets the throughput there, and a pass of it says \
+                 little.",
+                idle.join(", ")
             ));
         }
         Ok(())
@@ -387,4 +388,4 @@ impl Course<'_> {
 
 /// What stands beside a gate that compares two files.
 const LAYOUTS_STAY: &str = "Where functions lie in a program moves its figures by a percent or two, and these programs cannot be \
-linked again in another order: a verdict is of these two files. It takes commits, `layouts = \"cargo\"`, and lld.";
+linked again in another order: a verdict is of these two files, and a change is called from 5 % on. It takes commits, `layouts = \"cargo\"`, and lld.";
