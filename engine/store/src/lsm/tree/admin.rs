@@ -3,6 +3,7 @@
 use super::freeze::{log_path, new_memtable};
 use super::health::Work;
 use super::open::draw_salt;
+use super::options::SyncMode;
 use super::view::View;
 use super::work::listed;
 use super::{Inner, Tree};
@@ -100,7 +101,8 @@ impl Tree {
         let (file, memtable, inserter) = done.inspect_err(|error: &Error| {
             inner.health.fail(Work::Writes, error);
         })?;
-        commit.log = LogWriter::filled_ahead(file, tag(inner.salt, number));
+        commit.log = LogWriter::filled_ahead(file, tag(inner.salt, number))
+            .synced_each_time(inner.options.sync == SyncMode::Always);
         let next = commit.next;
         commit.log.mark(next);
         commit.log_path = path;

@@ -123,7 +123,7 @@ impl Inner {
         if self.options.sync == SyncMode::Always {
             self.sync_directory()?;
         }
-        Ok((log, memtable, inserter))
+        Ok((log.synced_each_time(self.options.sync == SyncMode::Always), memtable, inserter))
     }
 
     pub(super) fn is_full(&self, view: &View) -> bool {

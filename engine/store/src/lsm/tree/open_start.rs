@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 impl Opening<'_> {
     pub(super) fn start(self, owner: Owner, found: Found, begun: Begun) -> Result<Tree> {
         let Begun { manifest, log, log_path, logs, first_log, salt, refusal } = begun;
+        let log = log.synced_each_time(self.options.sync == SyncMode::Always);
         let last_sequence = found.last_sequence;
         // One that takes no writes needs no memory.
         let memtable_bytes = if self.options.is_read_only { 0 } else { self.options.memtable_bytes };

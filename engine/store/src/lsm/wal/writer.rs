@@ -36,6 +36,8 @@ pub(crate) struct LogWriter {
     filled: Option<u64>,
     /// The file held an earlier log.
     is_reused: bool,
+    /// Steps may be mapped.
+    may_be_mapped: bool,
     buffer: Vec<u8>,
     /// Something failed, and nobody knows what the file holds.
     broken: bool,
@@ -85,6 +87,7 @@ impl LogWriter {
             synced: 0,
             filled: None,
             is_reused: false,
+            may_be_mapped: true,
             buffer: Vec::new(),
             broken: false,
         }
@@ -103,6 +106,13 @@ impl LogWriter {
     /// The same in a file that held an earlier log: as far as that is in the page cache, it takes the place of zeros.
     pub(crate) fn reused(file: Box<dyn WriteFile>, tag: u64) -> Self {
         Self { is_reused: true, ..Self::filled_ahead(file, tag) }
+    }
+
+    /// The same log, written by calls where each record `is_synced` before the next: a sync marks the pages of a mapping as
+    /// clean, so each record would take a fault, and each sync interrupt the other CPUs.
+    pub(crate) fn synced_each_time(self, is_synced: bool) -> Self {
+        let may_be_mapped = !is_synced;
+        Self { may_be_mapped, is_reused: self.is_reused && may_be_mapped, ..self }
     }
 
     /// Gives the records that are added from now on another tag.
@@ -181,7 +191,7 @@ impl LogWriter {
             write_all_at(&mut *self.file, &ZEROS[..count as usize], at)?;
             at += count;
         }
-        if step >= MAPPED_STEP {
+        if step >= MAPPED_STEP && self.may_be_mapped {
             self.file.map(begin, (upto - begin) as usize);
         }
         self.filled = Some(upto);
