@@ -7,6 +7,9 @@ import {axeFindsNothing, SCHEMES} from './axe';
 import {BUILD_DIR, serveBuild} from './serve';
 import {fitsItsWindow} from './width';
 
+// These only read the built site, so both workers may take tests of this file.
+test.describe.configure({mode: 'parallel'});
+
 let url = '';
 let stop: () => Promise<void> = () => Promise.resolve();
 

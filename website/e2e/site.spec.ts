@@ -8,6 +8,9 @@ import {builtVersions, type BuiltVersion} from './results';
 import {serveBuild} from './serve';
 import {fitsItsWindow} from './width';
 
+// These only read the built site, so both workers may take tests of this file.
+test.describe.configure({mode: 'parallel'});
+
 let url = '';
 let stop: () => Promise<void> = () => Promise.resolve();
 
