@@ -4,7 +4,9 @@
 //! changed byte (`wrong-value`), a miss (`miss`), an error (`error`, `status-429`) or the end of the connection
 //! (`close`); every reply is held back by a timer (`timer-5ms`); reads are answered without being looked at (`cheaper`); every connection falls silent for two seconds,
 //! once, some time after its first read (`stall-2s`); writes of keys that are there are acknowledged and forgotten (`keeps-first`); all fall silent for 300 ms in every second
-//! (`pauses`); or reads take half a millisecond of a CPU from some time on (`tires`). Never started outside tests.
+//! (`pauses`); reads take half a millisecond of a CPU from some time on (`tires`); each read sleeps for a millisecond, however many
+//! come at once (`timer-1ms`); one answer in two hundred comes twice (`twice`); the number of keys is not told (`no-dbsize`); or a key is
+//! written with at most two different values (`keeps-second`). Never started outside tests.
 
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser, Version};
 use std::collections::HashMap;
@@ -20,6 +22,8 @@ const EVERY: u64 = 200;
 const GET_BYTES: usize = b"*2\r\n$3\r\nGET\r\n$16\r\nkey:000000000000\r\n".len();
 const CONSTANT: &[u8] = b"$8\r\nxxxxxxxx\r\n";
 const TIMER: Duration = Duration::from_millis(5);
+/// Of each read, which other reads of the connection wait for.
+const TIMER_EACH: Duration = Duration::from_millis(1);
 const STALL_AFTER: Duration = Duration::from_millis(1_500);
 const STALL: Duration = Duration::from_secs(2);
 const PAUSE_MS: u32 = 300;
@@ -37,6 +41,14 @@ enum Fault {
     Stall,
     /// Acknowledges writes of keys that are there, and does not carry them out.
     KeepsFirst,
+    /// Carries out two writes of different values to each key, and acknowledges the rest.
+    KeepsSecond,
+    /// Sleeps for a millisecond in each read.
+    TimerEach,
+    /// Answers twice.
+    Twice,
+    /// Does not know `DBSIZE`.
+    NoDbsize,
     /// Answers nothing for 300 ms of each second.
     Pauses,
     /// Slower after some time.
@@ -72,6 +84,10 @@ fn main() -> Result<(), String> {
         "timer-5ms" => Fault::Timer,
         "stall-2s" => Fault::Stall,
         "cheaper" => Fault::Cheaper,
+        "keeps-second" => Fault::KeepsSecond,
+        "timer-1ms" => Fault::TimerEach,
+        "twice" => Fault::Twice,
+        "no-dbsize" => Fault::NoDbsize,
         "keeps-first" => Fault::KeepsFirst,
         "pauses" => Fault::Pauses,
         "tires" => Fault::Tires,
@@ -89,6 +105,7 @@ fn main() -> Result<(), String> {
         protocol,
         table: Mutex::new(HashMap::new()),
         reads: AtomicU64::new(0),
+        changes: Mutex::new(HashMap::new()),
         began: Instant::now(),
     }));
     for stream in listener.incoming().flatten() {
@@ -102,6 +119,8 @@ struct Server {
     protocol: Protocol,
     table: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
     reads: AtomicU64,
+    /// How many different values each key was given.
+    changes: Mutex<HashMap<Vec<u8>, u32>>,
     began: Instant,
 }
 
@@ -155,7 +174,8 @@ impl Server {
                         Parsed::Complete { value, consumed } => {
                             let ask = resp_ask(&value);
                             asked_get |= matches!(ask, Ask::Get(_));
-                            write_resp(&self.answer(&ask)?, &mut output);
+                            let reply = self.answer(&ask)?;
+                            (0..self.times(&ask)).for_each(|_| write_resp(&reply, &mut output));
                             consumed
                         }
                         Parsed::Incomplete { .. } => break,
@@ -164,7 +184,8 @@ impl Server {
                     Protocol::Http => {
                         let Some((ask, used)) = http_ask(&input) else { break };
                         asked_get |= matches!(ask, Ask::Get(_));
-                        write_http(&self.answer(&ask)?, &mut output);
+                        let reply = self.answer(&ask)?;
+                        (0..self.times(&ask)).for_each(|_| write_http(&reply, &mut output));
                         used
                     }
                 };
@@ -196,17 +217,47 @@ impl Server {
         }
     }
 
+    /// How often a request is answered.
+    fn times(&self, ask: &Ask<'_>) -> u32 {
+        let is_read = matches!(ask, Ask::Get(_));
+        let again =
+            self.fault == Fault::Twice && is_read && self.reads.load(Ordering::Relaxed) % EVERY == EVERY - 1;
+        if self.fault == Fault::TimerEach && is_read {
+            std::thread::sleep(TIMER_EACH);
+        }
+        1 + u32::from(again)
+    }
+
+    /// Whether a key would be given its third value, or a later one.
+    fn is_third(&self, key: &[u8], before: Option<&Vec<u8>>, value: &[u8]) -> bool {
+        if before.is_some_and(|before| before == value) {
+            return false;
+        }
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = changes.entry(key.to_vec()).or_insert(0);
+        *count += 1;
+        *count > 2
+    }
+
     /// None: the connection is to be closed.
     fn answer(&self, ask: &Ask<'_>) -> Option<Reply> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         let reply = match ask {
             Ask::Set(key, _) if self.fault == Fault::KeepsFirst && table.contains_key(*key) => Reply::Done,
+            Ask::Set(key, value)
+                if self.fault == Fault::KeepsSecond && self.is_third(key, table.get(*key), value) =>
+            {
+                Reply::Done
+            }
             Ask::Set(key, value) => {
                 table.insert(key.to_vec(), value.to_vec());
                 Reply::Done
             }
             Ask::Del(key) => Reply::Deleted(table.remove(*key).is_some()),
             Ask::Other(name) if name.eq_ignore_ascii_case(b"PING") => Reply::Pong,
+            Ask::Other(name) if self.fault == Fault::NoDbsize && name.eq_ignore_ascii_case(b"DBSIZE") => {
+                Reply::Refused
+            }
             Ask::Other(name) if name.eq_ignore_ascii_case(b"DBSIZE") => Reply::Count(table.len()),
             Ask::Other(name) if name.eq_ignore_ascii_case(b"FLUSHALL") => {
                 table.clear();

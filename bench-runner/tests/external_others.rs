@@ -118,12 +118,16 @@ fn a_memcached_is_measured_and_left_as_it_was() {
 
 /// The server of the honesty tests, which does not know INFO.
 fn without_info() -> Server {
+    with_fault("none")
+}
+
+fn with_fault(fault: &str) -> Server {
     let program =
         Path::new(env!("CARGO_BIN_EXE_bench-runner")).parent().unwrap().join("examples/faulty_server");
     assert!(program.is_file(), "{} is not there; `cargo build --examples` makes it", program.display());
     let arguments = |address: SocketAddr| {
         let listen = address.to_string();
-        ["--listen", &listen, "--protocol", "resp", "--fault", "none"].map(str::to_owned).to_vec()
+        ["--listen", &listen, "--protocol", "resp", "--fault", fault].map(str::to_owned).to_vec()
     };
     Server::start(&program, arguments).unwrap()
 }
@@ -137,6 +141,61 @@ fn a_server_without_info_is_measured_by_host_and_port() {
     for metric in ["server_cpu_ns_per_op", "rss_bytes_peak"] {
         assert!(values.iter().any(|value| value["metric"] == metric), "{metric} of its process");
     }
+}
+
+/// A server that shakes hands by TLS, with a certificate of its own, and says nothing.
+fn over_tls() -> SocketAddr {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let config = std::sync::Arc::new(config);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut session = rustls::ServerConnection::new(config.clone()).unwrap();
+            std::thread::spawn(
+                move || {
+                    while session.complete_io(&mut stream).is_ok_and(|(read, _)| read > 0) {}
+                },
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_that_speaks_tls_is_named_as_such() {
+    // Without the system's certificates nothing is said of it.
+    if !Path::new("/etc/ssl/certs/ca-certificates.crt").is_file() {
+        println!("skipped: there are no certificates");
+        return;
+    }
+    let address = over_tls();
+    let dir = tempfile::tempdir().unwrap();
+    let said = words(&measure(dir.path(), &format!("redis://{address}"), &[]));
+    assert!(said.contains("it speaks TLS: write rediss://"), "{said}");
+}
+
+/// A server that does not say how many keys it holds may hold somebody's.
+#[test]
+fn a_server_that_does_not_count_its_keys_is_measured_only_where_that_may_be() {
+    let server = with_fault("no-dbsize");
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("redis://{}", server.address);
+    let said = words(&measure(dir.path(), &url, &[]));
+    assert!(
+        said.contains("does not say how many keys it holds") && said.contains("--allow-non-empty"),
+        "{said}"
+    );
+    assert!(file(&dir.path().join("results"), "own-single.json").is_none(), "nothing was measured");
+    all_are_measured(dir.path(), &measure(dir.path(), &url, &["--allow-non-empty"]));
 }
 
 /// The other protocol is named where one side speaks TLS and the other does not.

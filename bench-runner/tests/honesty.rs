@@ -187,6 +187,30 @@ fn a_write_that_is_acknowledged_and_not_carried_out_is_found_out() {
     }
 }
 
+/// A key is given two values within one load of writes, so that the second of them cannot be dropped either: the server
+/// carries out those of loading and of the first half, and acknowledges the rest.
+#[test]
+fn a_second_write_of_a_key_within_a_load_is_looked_at_too() {
+    for (protocol, loop_of) in [("resp", "clients = [8]\n"), ("resp", OPEN), ("http", "clients = [8]\n")] {
+        let said = if protocol == "http" { "protocol = \"http\"\n" } else { "" };
+        let root = Root::new(
+            protocol,
+            &["none", "keeps-second"],
+            &format!(
+                "[[load]]\noperation = \"set\"\n{said}value_bytes = [64]\n{loop_of}keys = 200\n\
+                 seconds = {{ smoke = 0.6, quick = 0.6, full = 0.6 }}\n"
+            ),
+        );
+        let (record, _) = root.run("smoke");
+        record.assert_fine("none");
+        let read = &record.cell("none", "")["trials"][0]["facts"]["read_back"];
+        assert!(read.as_u64().is_some_and(|count| count > 200), "{protocol}: {read}");
+        record.assert_found_out("keeps-second", &["invalid"], "holds what it held before");
+    }
+}
+
+const OPEN: &str = "clients = [4]\narrival = \"poisson\"\nrate_per_second = [2000]\n";
+
 /// A figure of two regimes says so: it is a mean of two things.
 #[test]
 fn pauses_and_a_rate_that_falls_are_told() {
@@ -254,6 +278,43 @@ fn replies_held_back_by_a_timer_are_found_out() {
             found,
             "{protocol}: a server that holds every reply back by 5 ms passed as honest eight times"
         );
+    }
+}
+
+/// A sleep in each request adds up in a pipeline, and is no less a sleep.
+#[test]
+fn a_sleep_in_each_request_of_a_pipeline_is_found_out() {
+    let root = Root::new(
+        "resp",
+        &["timer-1ms"],
+        "[[load]]\noperation = \"get\"\nvalue_bytes = [64]\nclients = [8]\npipeline = [16]\nkeys = 500\n\
+         seconds = { smoke = 0.6, quick = 0.6, full = 0.6 }\n",
+    );
+    let mut seen = Vec::new();
+    for _ in 0..8 {
+        let (record, _) = root.run("smoke");
+        let cell = record.cell("timer-1ms", "");
+        if cell["status"] == "invalid" {
+            record.assert_found_out("timer-1ms", &["invalid"], "wait for something that is not work");
+            return;
+        }
+        seen.push(cell["trials"][0]["os"].clone());
+        fs::remove_dir_all(root.folder.path().join("results")).expect("results");
+    }
+    panic!("a server that sleeps a millisecond in each request passed as honest: {seen:?}");
+}
+
+#[test]
+fn answers_that_come_twice_break_the_cell() {
+    for protocol in ["resp", "http"] {
+        let said = if protocol == "http" { "protocol = \"http\"\n" } else { "" };
+        let load = format!(
+            "[[load]]\noperation = \"get\"\n{said}value_bytes = [64]\nclients = [8]\nkeys = 500\n\
+             seconds = {{ smoke = 0.6, quick = 0.6, full = 0.6 }}\n"
+        );
+        let (record, output) = Root::new(protocol, &["twice"], &load).run("smoke");
+        record.assert_found_out("twice", &["failed"], "sent more replies than it was asked for");
+        failed_with_a_line(&output);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A real server with one worker that serves in order of arrival, its service times from a table. Arrivals are a pure
 //! function of the seed, so the response times can be calculated (Lindley's recursion) and compared with the measured
-//! ones. A generator that timed from the send, or sent late, or waited for replies, would be far off.
+//! ones. A generator that timed from the send, or sent late, or waited for replies, would be far off. So it is with either
+//! sender, and with a busy process on the generator's CPU.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
@@ -99,9 +100,19 @@ fn waited_for_cpu_ns() -> u64 {
     waited.sum()
 }
 
-/// Measured over calculated, of p50 and p99; and the share of the time that the threads of server and
-/// generator waited for a CPU.
-fn measure(open: Open, seed: u64) -> ([f64; 2], f64) {
+/// What was measured, beside what was calculated.
+struct Seen {
+    /// Measured over calculated, of p50 and p99.
+    ratios: [f64; 2],
+    /// The share of the time that the threads of server and generator waited for a CPU.
+    waited: f64,
+    /// How late the generator sent at the same percentiles, by its own account, over the calculated.
+    late: [f64; 2],
+    /// The share of the time that the generator's thread was held up by others on its CPU.
+    held_up: f64,
+}
+
+fn measure(open: Open, seed: u64, cpus: &[usize]) -> Seen {
     let before = waited_for_cpu_ns();
     let workload = Workload {
         mix: vec![(Operation::Set, 1)],
@@ -112,7 +123,7 @@ fn measure(open: Open, seed: u64) -> ([f64; 2], f64) {
     };
     let values = Values::new(seed, 8);
     let address = Address::tcp(server());
-    let connections = Connections { clients: 4, threads: 1, cpus: &[], protocol: &workload.protocol };
+    let connections = Connections { clients: 4, threads: 1, cpus, protocol: &workload.protocol };
     let mut generator = Generator::connect(&address, &connections).unwrap();
     let stretch = Stretch {
         min_ns: SECONDS * 1_000_000_000,
@@ -133,12 +144,16 @@ fn measure(open: Open, seed: u64) -> ([f64; 2], f64) {
         (due.len() as u64, 0, due.len() as u64)
     );
     // The generator's threads have ended, so it reports for them.
-    let waited = waited_for_cpu_ns().saturating_sub(before) as f64 / load.elapsed_ns as f64
-        + (load.ready_max - load.busy_max);
+    let held_up = load.ready_max - load.busy_max;
+    let waited = waited_for_cpu_ns().saturating_sub(before) as f64 / load.elapsed_ns as f64 + held_up;
     let (expected, seen) = (calculated(&due), load.recorder.times(Operation::Set).unwrap());
-    let ratios = [50.0, 99.0]
-        .map(|percentile| seen.percentile_ns(percentile) as f64 / expected.percentile_ns(percentile) as f64);
-    (ratios, waited)
+    let delays = load.send_delays.unwrap();
+    let over = |times: &Times| {
+        [50.0, 99.0].map(|percentile| {
+            times.percentile_ns(percentile) as f64 / expected.percentile_ns(percentile) as f64
+        })
+    };
+    Seen { ratios: over(seen), waited, late: over(&delays), held_up }
 }
 
 /// One at a time: two cores are just enough for a generator and a server.
@@ -161,7 +176,7 @@ fn agrees(open: Open) {
     let _turn = alone();
     let mut all = Vec::new();
     for seed in [11, 12, 13] {
-        let (ratios, waited) = measure(open, seed);
+        let Seen { ratios, waited, .. } = measure(open, seed, &[]);
         let text = format!("{ratios:.3?} with {:.1} % of the time waiting for a CPU", 100.0 * waited);
         println!("{:?}: measured over calculated, p50 and p99: {text}", open.arrival);
         assert!(ratios.iter().all(|ratio| *ratio >= 0.95), "too short: {text}");
@@ -191,6 +206,93 @@ fn poisson_arrivals_meet_the_calculation() {
         in_flight_bound: 10_000,
         sender: Sender::Wakes,
     });
+}
+
+#[test]
+fn a_sender_that_never_sleeps_meets_the_calculation() {
+    agrees(Open {
+        per_second: 100.0,
+        arrival: Arrival::Poisson,
+        in_flight_bound: 10_000,
+        sender: Sender::Spins,
+    });
+}
+
+/// A process that wants one CPU all the time.
+struct Busy(std::process::Child);
+
+impl Busy {
+    fn on(cpu: usize) -> Self {
+        let mut command = std::process::Command::new("timeout");
+        // It ends by itself, too, should this test be killed.
+        command.args(["30", "sh", "-c", "while :; do :; done"]);
+        let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+        let set = only(cpu);
+        let mut pinned = 0;
+        let end = Instant::now() + Duration::from_secs(5);
+        // The shell that `timeout` starts is pinned by its parent's mask, or by its own where it was there already.
+        while pinned < 2 && Instant::now() < end {
+            let children = format!("/proc/{0}/task/{0}/children", child.id());
+            let children = std::fs::read_to_string(children).unwrap_or_default();
+            let own = std::iter::once(child.id());
+            let all = own.chain(children.split_whitespace().filter_map(|word| word.parse().ok()));
+            let pids = all.filter_map(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?));
+            pinned = pids.filter(|pid| rustix::thread::sched_setaffinity(Some(*pid), &set).is_ok()).count();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(pinned, 2, "the busy process could not be pinned");
+        Self(child)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // `timeout` passes this signal on to what it started.
+        let pid = rustix::process::Pid::from_child(&self.0);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.0.wait();
+    }
+}
+
+fn only(cpu: usize) -> rustix::thread::CpuSet {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    set
+}
+
+/// On a CPU that is shared, what the generator adds to the p99 is at most what it says of itself: its delay when it sends,
+/// and as much again when it reads a reply. The rest is within 5 % of the calculation, and never below it. (Of the median
+/// that cannot be said: two delays that are nothing half of the time each are seldom nothing together.)
+#[test]
+fn on_a_shared_cpu_the_calculation_is_met_but_for_the_delay_that_is_told() {
+    let _turn = alone();
+    let all = rustix::thread::sched_getaffinity(None).unwrap();
+    let cpus: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect();
+    let (Some(own), Some(shared)) = (cpus.first(), cpus.get(1)) else {
+        println!("skipped: there is one CPU only");
+        return;
+    };
+    // Threads of the server are started from here, and stay off the shared CPU.
+    rustix::thread::sched_setaffinity(None, &only(*own)).unwrap();
+    let _busy = Busy::on(*shared);
+    for sender in [Sender::Wakes, Sender::Spins] {
+        let open = Open { per_second: 100.0, arrival: Arrival::Poisson, in_flight_bound: 10_000, sender };
+        let mut tried = Vec::new();
+        let is_met = [11, 12, 13].into_iter().any(|seed| {
+            let Seen { ratios, waited, late, held_up } = measure(open, seed, &[*shared]);
+            let text = format!(
+                "{sender:?}: {ratios:.3?}, late by {late:.3?}, {held_up:.2} of the time held up, {waited:.3} waited in all"
+            );
+            println!("measured over calculated, p50 and p99: {text}");
+            assert!(ratios.iter().all(|ratio| *ratio >= 0.95), "too short: {text}");
+            assert!(sender == Sender::Wakes || held_up > 0.2, "its CPU was not shared: {text}");
+            tried.push(text);
+            // What the server's threads waited for is not the generator's.
+            let others = most((waited - held_up).max(0.0));
+            ratios[1] <= others + 2.0 * late[1]
+        });
+        assert!(is_met, "measured over calculated, p50 and p99, three times: {tried:#?}");
+    }
 }
 
 #[test]

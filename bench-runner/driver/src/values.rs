@@ -6,7 +6,10 @@
 //! never right for another. A longer value of a key begins with the shorter one.
 //!
 //! A key that is written again may be given a value of another generation: the same but for its first eight bytes.
-//! So a write that is acknowledged and not carried out can be told from one that is.
+//! So a write that is acknowledged and not carried out can be told from one that is. Within one run of load the
+//! generation is raised once more ([`Values::turning`]): else only the first write of a key would have to be carried out.
+
+use std::sync::Arc;
 
 /// Length of every key: `key:` and twelve digits.
 pub const KEY_BYTES: usize = 16;
@@ -80,40 +83,68 @@ pub fn write_digits(mut index: u64, out: &mut [u8]) {
 #[derive(Debug, Clone)]
 pub struct Values {
     seed: u64,
-    /// The oldest that is right, and the one that is written.
+    /// The oldest that is right, and the newest, which is written unless another one is first.
     generations: (u8, u8),
-    pool: Vec<u8>,
+    /// The one that is written at first, in the first half of a stretch of load.
+    first: u8,
+    /// Shared, because a generator's writes and checks need it both, at different generations.
+    pool: Arc<[u8]>,
 }
 
 impl Values {
     /// Values of up to `longest` bytes.
     #[must_use]
     pub fn new(seed: u64, longest: usize) -> Self {
-        let mut pool = vec![0; SPREAD + longest];
-        fastrand::Rng::with_seed(seed).fill(&mut pool);
-        Self { seed, generations: (0, 0), pool }
+        Self::of_pool(seed, noise(seed, longest))
+    }
+
+    fn of_pool(seed: u64, pool: Vec<u8>) -> Self {
+        Self { seed, generations: (0, 0), first: 0, pool: pool.into() }
     }
 
     /// As [`Values::new`], with every second run of sixteen bytes all the same: a compressor takes about half away.
     #[must_use]
     pub fn half_compressible(seed: u64, longest: usize) -> Self {
-        let mut values = Self::new(seed, longest);
-        for run in values.pool.chunks_mut(RUN_BYTES).skip(1).step_by(2) {
+        let mut pool = noise(seed, longest);
+        for run in pool.chunks_mut(RUN_BYTES).skip(1).step_by(2) {
             run.fill(b'.');
         }
-        values
+        Self::of_pool(seed, pool)
     }
 
     /// Writes values of this generation; those of earlier ones are right, too.
     #[must_use]
     pub fn of_generation(self, generation: u8) -> Self {
-        Self { generations: (0, generation), ..self }
+        Self { generations: (0, generation), first: generation, ..self }
+    }
+
+    /// As [`Values::of_generation`] with `newest`, but a generator writes `first` until half of its load is sent.
+    #[must_use]
+    pub fn turning(self, first: u8, newest: u8) -> Self {
+        Self { first: first.min(newest), ..self.of_generation(newest) }
+    }
+
+    /// Whether a generator writes another generation at first than at last.
+    #[must_use]
+    pub fn turns(&self) -> bool {
+        self.first != self.generations.1
+    }
+
+    /// The values that a generator writes at first.
+    #[must_use]
+    pub fn at_first(&self) -> Self {
+        self.clone().of_generation(self.first)
+    }
+
+    /// The turn is over: from here on the newest generation alone is written.
+    pub fn turned(&mut self) {
+        self.first = self.generations.1;
     }
 
     /// Only what it writes is right.
     #[must_use]
     pub fn of_this_generation_only(self) -> Self {
-        Self { generations: (self.generations.1, self.generations.1), ..self }
+        Self { generations: (self.generations.1, self.generations.1), first: self.generations.1, ..self }
     }
 
     /// Eight bytes that only this key has, with this seed.
@@ -191,6 +222,13 @@ impl Values {
     }
 }
 
+/// Random bytes that values of up to `longest` bytes are slices of.
+fn noise(seed: u64, longest: usize) -> Vec<u8> {
+    let mut pool = vec![0; SPREAD + longest];
+    fastrand::Rng::with_seed(seed).fill(&mut pool);
+    pool
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,6 +290,20 @@ mod tests {
         values(0).write(3, &mut value);
         value[40] ^= 1;
         assert_eq!(values(2).first_difference(3, &value), 40, "its generation is no difference");
+    }
+
+    #[test]
+    fn a_turn_goes_from_one_generation_to_the_next() {
+        let mut values = Values::new(7, 100).turning(1, 2);
+        let (mut early, mut late) = (vec![0; 100], vec![0; 100]);
+        assert!(values.turns());
+        values.at_first().write(3, &mut early);
+        values.write(3, &mut late);
+        assert_ne!(early, late);
+        assert!(values.is_right(3, &early) && values.is_right(3, &late));
+        values.turned();
+        assert!(!values.turns() && values.clone().of_this_generation_only().is_right(3, &late));
+        assert!(!Values::new(7, 100).of_generation(2).turns());
     }
 
     proptest! {

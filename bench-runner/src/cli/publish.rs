@@ -6,7 +6,7 @@ use crate::environment::{Registry, engine_tree};
 use crate::export::{
     COMMITTED_LIMIT_BYTES, Found, find_run, listed_runs, parts, read_indexed_run, write_run,
 };
-use crate::model::{Cell, DISTURBED_CORES, Profile, Run, RunState};
+use crate::model::{Cell, DISTURBED_CORES, Mode, Profile, Run, RunState, Status};
 use crate::output::document;
 use anyhow::{bail, ensure};
 use serde_json::json;
@@ -77,6 +77,9 @@ fn admit(found: &Found, version: &str) -> anyhow::Result<()> {
     if let Some(said) = disturbed(found.scenarios.iter().flat_map(|record| &record.cells)) {
         bail!("run {}: {said}: end what else runs, and measure again", run.id);
     }
+    if let Some(said) = untold(found.scenarios.iter().flat_map(|record| &record.cells)) {
+        bail!("run {}: {said}", run.id);
+    }
     ensure!(
         run.source.version == version,
         "run {} measured version {}, not {version}; publish it as --version {}",
@@ -105,6 +108,24 @@ pub(super) fn disturbed<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<Str
              trials (the worst, {key}: {cores:.2})"
         )
     })
+}
+
+/// Cells of a running server of which it is not known what others used meanwhile, in one sentence; none where there is none.
+fn untold<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
+    let is_untold = |cell: &&Cell| {
+        cell.mode == Mode::External
+            && cell.status == Status::Ok
+            && cell.trials.iter().all(|trial| trial.others_cores().is_none())
+    };
+    let untold: Vec<&Cell> = cells.filter(is_untold).collect();
+    let first = untold.first()?;
+    Some(format!(
+        "of {} cells of a running server (the first, {}) it is not known whether others used the machine meanwhile, because \
+         the server's process was not found: run the server as a process of this machine and this user, or let the runner \
+         start it (--bin), and measure again",
+        untold.len(),
+        first.key
+    ))
 }
 
 /// All runs of a version measure the same engine: git's hash of `engine/` has to agree.
@@ -223,5 +244,12 @@ mod tests {
             }
         };
         refused(busy, "cells were measured while others used more than 0.25 CPUs");
+        let untold = |one: &mut Found| {
+            for cell in &mut one.scenarios[0].cells {
+                cell.mode = Mode::External;
+                cell.trials.iter_mut().for_each(|trial| trial.os = None);
+            }
+        };
+        refused(untold, "it is not known whether others used the machine meanwhile");
     }
 }

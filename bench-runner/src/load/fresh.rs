@@ -123,6 +123,7 @@ impl Visits<'_> {
         if !goes_on(worker, now) {
             return Ok(false);
         }
+        worker.look_at_turn(now);
         self.request.clear();
         let asked = worker.source.ask(now, &mut self.request);
         let begin_ns = worker.now_ns();

@@ -19,7 +19,7 @@ use super::written::Written;
 use crate::model::OpenLoop;
 use std::path::Path;
 use std::sync::Barrier;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 /// How long a stretch of load lasts.
@@ -175,6 +175,7 @@ impl Generator {
         };
         let threads = self.shards.len() as u64;
         let barrier = Barrier::new(self.shards.len());
+        let turning = AtomicU64::new(threads);
         let mut first = stretch.first;
         let parts: Vec<Part> = std::thread::scope(|scope| {
             let mut handles = Vec::new();
@@ -197,11 +198,11 @@ impl Generator {
                 first += limit.unwrap_or(0);
                 let source = Source::new(workload, values, own.seed, begins);
                 let turn = Turn { number, of: threads };
-                let (barrier, cpu) = (&barrier, shard.cpu);
+                let (barrier, cpu, turning) = (&barrier, shard.cpu, &turning);
                 handles.push(scope.spawn(move || {
                     pin(cpu);
                     barrier.wait();
-                    Part::run(shard, workload, values, source, &own, turn, stop)
+                    Part::run(shard, workload, values, source, &own, (turn, turning), stop)
                 }));
             }
             handles.into_iter().map(|handle| handle.join().unwrap_or_else(|_| Part::died())).collect()
@@ -211,7 +212,7 @@ impl Generator {
 }
 
 /// A connection that speaks a protocol, authenticated and answered once where the protocol has a way.
-pub(super) fn open_stream(
+pub(crate) fn open_stream(
     connector: &Connector,
     address: &Address,
     protocol: &Protocol,

@@ -113,6 +113,12 @@ fn judge_line(input: &[u8], asked: &Asked, values: &Values, shape_only: bool, pr
     Answer::Broken(format!("{name} was answered by no memcached reply: '{}'", excerpt(line)))
 }
 
+/// A length as the protocol writes it: digits alone, none of them a zero in front of others.
+fn length_of(word: &[u8]) -> Option<u32> {
+    let is_plain = word.iter().all(u8::is_ascii_digit) && (word == b"0" || !word.starts_with(b"0"));
+    is_plain.then(|| std::str::from_utf8(word).ok()?.parse().ok())?
+}
+
 /// `<key> <flags> <length>`, the value, and `END`. Bytes used are counted from after the line.
 fn judge_value(
     header: &[u8],
@@ -128,9 +134,7 @@ fn judge_value(
     let (Some(key), Some(_flags), Some(length)) = (words.next(), words.next(), words.next()) else {
         return broken();
     };
-    let Some(length) = std::str::from_utf8(length).ok().and_then(|text| text.parse::<u32>().ok()) else {
-        return broken();
-    };
+    let Some(length) = length_of(length) else { return broken() };
     let end = length as usize;
     let Some(after) = rest.get(end..end + AFTER.len()) else { return Answer::Incomplete };
     if after != AFTER {
@@ -160,12 +164,13 @@ fn judge_value(
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::Age;
     use super::*;
 
     const PREFIX: &[u8] = b"p:";
 
     fn asked(operation: Operation) -> Asked {
-        Asked { operation, index: 3, length: 64 }
+        Asked { operation, index: 3, length: 64, age: Age::Newest }
     }
 
     fn value_of(index: u64, length: usize, values: &Values) -> Vec<u8> {
@@ -260,10 +265,20 @@ mod tests {
     fn what_is_no_memcached_reply_ends_the_conversation() {
         let values = Values::new(1, 64);
         let endless = vec![b'x'; LINE_BYTES];
+        let header = |length: &str| {
+            let line = format!("VALUE p:key:000000000003 0 {length}\r\n");
+            [line.as_bytes(), &value_of(3, 64, &values), b"\r\nEND\r\n"].concat()
+        };
         for reply in [
             b"+OK\r\n".as_slice(),
             b"VALUE p:key:000000000003 0\r\n",
             b"VALUE p:key:000000000003 0 -1\r\n",
+            // Lengths that a lenient reader would take: padded, signed, none, and a block with one more word.
+            &header("064"),
+            &header("+64"),
+            &header("00"),
+            &header(""),
+            &header("0x40"),
             b"VALUE p:key:000000000003 0 1\r\nab\r\nEND\r\n",
             &endless,
         ] {

@@ -31,6 +31,7 @@ pub mod resp;
 pub mod stream;
 #[cfg(test)]
 mod test_server;
+mod turning;
 pub mod values;
 mod worker;
 pub mod written;

@@ -65,6 +65,7 @@ impl Queue {
             let now = worker.now_ns();
             let had_waited = self.waiting.len();
             let more = self.fall_due(worker, now);
+            worker.look_at_turn(now);
             self.hand_out(worker, connections, had_waited);
             if !self.touched.is_empty() {
                 worker.works();

@@ -97,6 +97,19 @@ pub struct Asked {
     pub index: u64,
     /// The length its value has, bytes.
     pub length: u32,
+    /// When it was sent, as far as the generation of values is concerned.
+    pub age: Age,
+}
+
+/// When a request was sent: before, while or after the generation of what is written was raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Before.
+    First,
+    /// After, but while writes from before may have been under way.
+    Turning,
+    /// After, with no write from before under way: its key holds the newest generation from then on.
+    Newest,
 }
 
 /// Draws and writes the requests of one generator thread.
@@ -104,6 +117,9 @@ pub struct Asked {
 pub struct Source<'a> {
     workload: &'a Workload,
     values: &'a Values,
+    /// What is written now: another generation than that of `values` until half of the load is sent.
+    written: Values,
+    age: Age,
     rng: fastrand::Rng,
     weights: u32,
     drawer: Drawer,
@@ -118,6 +134,8 @@ impl<'a> Source<'a> {
         Self {
             workload,
             values,
+            written: values.at_first(),
+            age: if values.turns() { Age::First } else { Age::Newest },
             rng: fastrand::Rng::with_seed(seed),
             weights: workload.mix.iter().map(|(_, weight)| weight).sum(),
             drawer: Drawer::new(workload.draw, Part { keys: workload.keys, first }),
@@ -144,16 +162,32 @@ impl<'a> Source<'a> {
         let index = self.drawer.key(operation == Operation::Set, &mut self.rng);
         let length = self.workload.length.of(index, since_start_ns, self.values);
         self.write(operation, index, length, out);
-        Asked { operation, index, length }
+        Asked { operation, index, length, age: self.age }
+    }
+
+    /// From here on the newest generation is written.
+    pub(super) fn turn(&mut self) {
+        self.written = self.values.clone();
+        self.age = Age::Turning;
+    }
+
+    /// No write of an earlier generation is under way any more, in any thread.
+    pub(super) fn has_turned(&mut self) {
+        self.age = Age::Newest;
+    }
+
+    /// Whether writes of an earlier generation may be under way.
+    pub(super) fn is_turning(&self) -> bool {
+        self.age != Age::Newest
     }
 
     /// Appends a given request to `out`.
     #[inline]
     pub fn write(&self, operation: Operation, index: u64, length: u32, out: &mut Vec<u8>) {
         match &self.writer {
-            Writer::Resp(writer) => writer.write(operation, index, length, self.values, out),
-            Writer::Memcached(writer) => writer.write(operation, index, length, self.values, out),
-            Writer::Http(target) => http::write(target, operation, index, length, self.values, out),
+            Writer::Resp(writer) => writer.write(operation, index, length, &self.written, out),
+            Writer::Memcached(writer) => writer.write(operation, index, length, &self.written, out),
+            Writer::Http(target) => http::write(target, operation, index, length, &self.written, out),
             Writer::Page(page) => page.write(out),
         }
     }

@@ -189,10 +189,11 @@ pub fn describe(reply: &Scalar<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::Age;
     use super::*;
 
     fn asked(operation: Operation) -> Asked {
-        Asked { operation, index: 3, length: 64 }
+        Asked { operation, index: 3, length: 64, age: Age::Newest }
     }
 
     fn get_reply(index: u64, length: usize, values: &Values) -> Vec<u8> {
@@ -232,6 +233,8 @@ mod tests {
             (Operation::Get, b"-ERR no\r\n"),
             (Operation::Get, b"+OK\r\n"),
             (Operation::Set, b"+QUEUED\r\n"),
+            // A status is case-sensitive.
+            (Operation::Set, b"+ok\r\n"),
             (Operation::Set, b"$-1\r\n"),
             (Operation::Del, b":0\r\n"),
             (Operation::Del, b":11\r\n"),
@@ -242,6 +245,26 @@ mod tests {
         assert_eq!(judge(b"$-1\r\n", &asked(Operation::Get), &values, false), Answer::Missed(5));
         // RESP3 has a null of its own.
         assert_eq!(judge(b"_\r\n", &asked(Operation::Get), &values, false), Answer::Missed(3));
+        // Its header promises another length than follows.
+        let longer =
+            [b"$64\r\n".as_slice(), &[get_reply(3, 64, &values)[5..69].to_vec(), b"x\r\n".to_vec()].concat()]
+                .concat();
+        let answer = judge(&longer, &asked(Operation::Get), &values, false);
+        assert!(matches!(&answer, Answer::Broken(text) if text.contains("CR LF")), "{answer:?}");
+        // Types of RESP3 that were not asked for.
+        for (operation, reply) in [
+            (Operation::Get, b"#t\r\n".as_slice()),
+            (Operation::Get, b",1.5\r\n"),
+            (Operation::Get, b"%1\r\n+a\r\n:1\r\n"),
+            (Operation::Get, b"=8\r\ntxt:plum\r\n"),
+            (Operation::Set, b"#t\r\n"),
+            (Operation::Set, b">1\r\n+OK\r\n"),
+            (Operation::Del, b",1\r\n"),
+            (Operation::Del, b"(1\r\n"),
+        ] {
+            let answer = judge(reply, &asked(operation), &values, false);
+            assert!(matches!(answer, Answer::Wrong(..) | Answer::Broken(_)), "{operation:?}: {answer:?}");
+        }
         let padded = [b"$064\r\n".as_slice(), &get_reply(3, 64, &values)[5..]].concat();
         let answer = judge(&padded, &asked(Operation::Get), &values, false);
         assert!(matches!(answer, Answer::Wrong(..) | Answer::Broken(_)), "{answer:?}");

@@ -10,11 +10,12 @@ use super::http;
 use super::poller::{Events, Poller};
 use super::recorder::{Recorder, Times};
 use super::reply::{Answer, judge};
-use super::request::{Asked, Protocol, Source, Workload};
+use super::request::{Age, Asked, Protocol, Source, Workload};
+use super::turning::Turning;
 use super::values::Values;
 use super::written::Written;
 use crate::plan::Operation;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Which of how many threads this is.
@@ -59,7 +60,7 @@ impl Part {
         values: &Values,
         source: Source<'_>,
         stretch: &Stretch,
-        turn: Turn,
+        (turn, turning): (Turn, &AtomicU64),
         stop: &AtomicBool,
     ) -> Self {
         let (cpu_before, waited_before) = (thread_cpu_ns(), thread_waited_ns());
@@ -82,6 +83,7 @@ impl Part {
             stopping: false,
             in_flight: 0,
             spins_since: None,
+            turning: Turning::new(stretch, turning),
             input: vec![0; INPUT_BYTES],
             output: Vec::new(),
             part,
@@ -165,6 +167,7 @@ pub(super) struct Worker<'a> {
     pub(super) in_flight: u64,
     /// CPU time of this thread when it began to spin, while it does.
     spins_since: Option<u64>,
+    pub(super) turning: Turning<'a>,
     input: Vec<u8>,
     output: Vec<u8>,
     pub(super) part: Part,
@@ -297,7 +300,7 @@ impl Worker<'_> {
             match judge(&bytes[used..], asked, self.values, self.workload) {
                 Answer::Right(consumed) => {
                     used += consumed;
-                    if asked.operation == Operation::Set {
+                    if asked.operation == Operation::Set && asked.age == Age::Newest {
                         self.part.written.add(*asked);
                     }
                 }
@@ -319,6 +322,7 @@ impl Worker<'_> {
             }
             judged += 1;
         }
+        self.note_early(&connection.pending, judged);
         connection.pending.drain(..judged);
         self.in_flight -= judged as u64;
         if judged > 0 {
@@ -354,6 +358,7 @@ impl Worker<'_> {
         if count == 0 {
             return Ok(());
         }
+        self.look_at_turn(now);
         connection.sent_ns = now;
         self.output.clear();
         for _ in 0..count {

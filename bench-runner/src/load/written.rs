@@ -58,6 +58,7 @@ impl Written {
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::Age;
     use super::*;
     use crate::plan::Operation;
 
@@ -66,7 +67,7 @@ mod tests {
         for count in [10, 1_023, 1_024, 100_000] {
             let mut written = Written::default();
             for index in 0..count {
-                written.add(Asked { operation: Operation::Set, index, length: 1 });
+                written.add(Asked { operation: Operation::Set, index, length: 1, age: Age::Newest });
             }
             let kept: Vec<u64> = written.sampled().iter().map(|asked| asked.index).collect();
             assert!(kept.len() >= MOST.min(count as usize) / 2 - 1 && kept.len() < MOST, "{}", kept.len());

@@ -5,6 +5,7 @@
 mod checks;
 mod embedded;
 mod external;
+mod half_request;
 mod keyspace;
 mod lab;
 mod memory_cap;

@@ -7,7 +7,7 @@ use crate::target::cpu_time::{CpuTime, Source, descendants};
 use crate::target::memory::{rss_bytes, rss_bytes_peak};
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Readings at one moment.
 #[derive(Debug, Clone)]
@@ -89,6 +89,15 @@ impl Account {
         stat.generator_busy_max = stat.generator_busy_max.max(busy);
     }
 
+    /// Adds a while in which neither a target nor a generator works: all that is used then is used by others.
+    pub(crate) fn add_quiet(&mut self, time: Duration) {
+        let pid = std::process::id();
+        let (before, cpu_before) = (Reading::take(pid, &Source::Unknown), process_cpu_ns());
+        std::thread::sleep(time);
+        let after = Reading::take(pid, &Source::Unknown);
+        self.add_program(&before, &after, process_cpu_ns().saturating_sub(cpu_before), 0.0);
+    }
+
     /// The largest share of its time that a generator thread worked, or waited for a CPU to work.
     pub(crate) fn generator_ready_max(&self) -> f64 {
         self.generator_ready_max
@@ -115,6 +124,12 @@ impl Account {
         self.stat.rss_bytes_peak = rss_bytes_peak(pid).max(self.stat.rss_bytes_end);
         self.stat
     }
+}
+
+/// CPU time of this process, ns.
+fn process_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// First line of `/proc/stat`: user nice system idle iowait irq softirq steal …; guests are in user already.
@@ -182,7 +197,7 @@ mod tests {
         std::thread::scope(|scope| {
             let sleeper = || {
                 for _ in 0..20 {
-                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    std::thread::sleep(Duration::from_millis(1));
                 }
                 read.wait();
                 counted.wait();

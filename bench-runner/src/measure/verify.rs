@@ -1,12 +1,13 @@
 //! Does a target answer rightly? A handful of requests to a server; to a driver program, a handful of records.
 
+use super::half_request;
 use super::lab::Lab;
-use crate::load::client::{Address, Answered, Client, ClientError};
+use crate::load;
+use crate::load::client::{Answered, Client, ClientError};
 use crate::model::{Axes, Mode, Placement, Status};
 use crate::plan::{CellKey, EmbeddedPart, EmbeddedWork, EngineWanted, Pace, Step, StoreUse, Work};
 use crate::target::{Definition, Placed, Protocol, RunningTarget, Start, start, verify_foreign};
 use plumbkv_bench_driver::protocol::{Distribution, KeySchema, Order, Phase, Records, Until, ValueKind};
-use std::io::ErrorKind;
 use std::time::Duration;
 
 /// Records that a driver writes and reads again.
@@ -114,74 +115,8 @@ fn check_answers(definition: &Definition, target: &RunningTarget) -> Result<(), 
         if gone != Answered::Null {
             return Err(format!("GET of a deleted key was answered by {}", gone.describe()));
         }
-        check_patience(&target.address)?;
+        half_request::check(&target.address, &load::request::Protocol::Resp2)
+            .map_err(|(_, reason)| reason)?;
     }
     Ok(())
-}
-
-/// A value that is still under way cannot have been stored: half a SET is met by silence.
-fn check_patience(address: &Address) -> Result<(), String> {
-    const TIMEOUT: Duration = Duration::from_secs(5);
-    const SILENCE: Duration = Duration::from_millis(200);
-    let told = |error: ClientError| error.to_string();
-    let mut client = Client::connect(address, TIMEOUT).map_err(told)?;
-    let mut request = Vec::new();
-    plumbkv_resp::compose(&[b"SET", b"verify", b"plumb"], &mut request);
-    let (half, rest) = request.split_at(request.len() - b"umb\r\n".len());
-    client.send(half, "half a SET").map_err(told)?;
-    client.set_timeout(SILENCE).map_err(told)?;
-    match client.receive("half a SET") {
-        Ok(reply) => {
-            return Err(format!(
-                "a SET whose value was still under way was answered by {}",
-                reply.describe()
-            ));
-        }
-        Err(ClientError::Io { error, .. })
-            if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-        Err(error) => return Err(told(error)),
-    }
-    client.set_timeout(TIMEOUT).map_err(told)?;
-    client.send(rest, "the rest of a SET").map_err(told)?;
-    match client.receive("SET").map_err(told)? {
-        Answered::Simple(word) if word == "OK" => {}
-        other => return Err(format!("SET in two pieces was answered by {}", other.describe())),
-    }
-    client.call(&[b"DEL", b"verify"]).map(drop).map_err(told)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::load::client::Endpoint;
-    use std::io::{Read, Write};
-    use std::net::TcpListener;
-
-    /// A server that says `OK` as soon as it has seen so many bytes of a SET.
-    fn serving(set_bytes: usize) -> Address {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = Address::of(Endpoint::Tcp(listener.local_addr().unwrap()));
-        std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            for (bytes, reply) in [(b"*1\r\n$4\r\nPING\r\n".len(), "+PONG\r\n"), (set_bytes, "+OK\r\n")] {
-                let mut request = vec![0; bytes];
-                stream.read_exact(&mut request).unwrap();
-                stream.write_all(reply.as_bytes()).unwrap();
-            }
-            let mut rest = [0; 64];
-            // The client may have gone by now.
-            let _ = stream.read(&mut rest).and_then(|_| stream.write_all(b":1\r\n"));
-        });
-        address
-    }
-
-    #[test]
-    fn a_set_that_is_acknowledged_before_its_value_has_come_is_found_out() {
-        let whole = b"*3\r\n$3\r\nSET\r\n$6\r\nverify\r\n$5\r\nplumb\r\n".len();
-        check_patience(&serving(whole)).unwrap();
-        for early in [whole - 5, whole - 6, 20] {
-            let said = check_patience(&serving(early)).unwrap_err();
-            assert!(said.contains("still under way was answered by the status 'OK'"), "{early}: {said}");
-        }
-    }
 }

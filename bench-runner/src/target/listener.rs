@@ -138,6 +138,45 @@ mod tests {
         assert_eq!(listener(&Address::tcp("192.0.2.1:80".parse().unwrap())), None);
     }
 
+    /// A copy of `cat` by the name of a go-between, which holds a socket that was handed to it.
+    #[test]
+    fn a_go_between_is_not_taken_for_the_server() {
+        use std::os::fd::OwnedFd;
+        use std::process::{Command, Stdio};
+        let folder = tempfile::tempdir().unwrap();
+        for (name, is_found) in [("socat", false), ("docker-proxy", false), ("a-server", true)] {
+            let program = folder.path().join(name);
+            fs::copy("/bin/cat", &program).unwrap();
+            let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = Address::tcp(socket.local_addr().unwrap());
+            let mut command = Command::new(&program);
+            command.stdin(Stdio::piped()).stdout(OwnedFd::from(socket));
+            // Another test may be starting a program that holds the copy open for writing.
+            let started = (0..100).find_map(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                command.spawn().ok()
+            });
+            let mut child = started.unwrap();
+            drop(command);
+            let wanted = is_found.then_some(child.id());
+            // A child of another test holds it too, until it becomes another program.
+            let is_told = (0..100).any(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                holders_of(&address) == [child.id()] && listener(&address) == wanted
+            });
+            let _ = child.kill();
+            let _ = child.wait();
+            assert!(is_told, "{name}");
+        }
+    }
+
+    /// Processes that hold the socket of an address.
+    fn holders_of(address: &Address) -> Vec<u32> {
+        let table = fs::read_to_string("/proc/net/tcp").unwrap();
+        let inode = tcp_inode(&table, address.endpoint.socket().unwrap());
+        inode.map_or_else(Vec::new, |inode| holders(&format!("socket:[{inode}]")))
+    }
+
     #[test]
     fn a_line_of_the_kernels_table_is_read() {
         let line = "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 x";

@@ -3,19 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
 mod caps;
+mod lies;
+mod own_server;
 
 use bench_runner::measure::{Lab, Stage};
 use bench_runner::model::{Axes, Mode, Placement, Status, Trial};
 use bench_runner::plan::{CellKey, Operation, Step, WirePhase, Work};
 use bench_runner::scenario::Protocol;
 use bench_runner::target::{Catalogue, Setup};
-use plumbkv_resp::{Limits, Parsed, ReplyWriter, RequestParser, Version};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const KEYS: u64 = 2_000;
 
@@ -248,7 +247,7 @@ fn own_target(role: &str) -> Catalogue {
         durability = "volatile"
         protocol = "{protocol}"
         binary = "{}"
-        args = ["own_server", "--exact", "--nocapture", "--test-threads", "1", "{role}", "{{port}}"]
+        args = ["own_server::own_server", "--exact", "--nocapture", "--test-threads", "1", "{role}", "{{port}}"]
         version = {{ args = [], after = "" }}
         allocator = {{ text = "none" }}
         "#,
@@ -317,88 +316,4 @@ fn a_stop_leaves_the_unfinished_trial_out_and_nothing_behind() {
     assert_eq!(outcome.trials.len(), 1);
     let pid = outcome.trials[0].1.process.as_ref().unwrap().pid;
     assert!(!Path::new(&format!("/proc/{pid}")).exists());
-}
-
-/// Not a test of its own: a small store that this program becomes as a target, with one fault. Its role and
-/// port come as filters that match no test.
-#[test]
-fn own_server() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let Some(port) = arguments.last().and_then(|port| port.parse::<u16>().ok()) else { return };
-    let role: &'static str = arguments[arguments.len() - 2].clone().leak();
-    if role == "refuses" {
-        eprintln!("no such luck");
-        std::process::exit(1);
-    }
-    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-    let store = Arc::new(Mutex::new(HashMap::new()));
-    for stream in listener.incoming() {
-        let store = Arc::clone(&store);
-        std::thread::spawn(move || match role {
-            "once" => serve_once(stream.unwrap()),
-            _ => serve(stream.unwrap(), role, &store),
-        });
-    }
-}
-
-/// HTTP for one request per connection: the next one on it is an error. That it keeps connections is all it says.
-fn serve_once(stream: TcpStream) {
-    let mut answers = &stream;
-    let mut closes = false;
-    let mut earlier = 0;
-    for line in BufReader::new(&stream).lines().map_while(Result::ok) {
-        closes |= line == "Connection: close";
-        if !line.is_empty() {
-            continue;
-        }
-        let status = if earlier == 0 { "200 OK" } else { "500 Internal Server Error" };
-        earlier += 1;
-        let head = format!("HTTP/1.1 {status}\r\nContent-Length: 240\r\n\r\n");
-        if answers.write_all(&[head.as_bytes(), &[b'x'; 240]].concat()).is_err() || closes {
-            return;
-        }
-    }
-}
-
-static GETS: AtomicU64 = AtomicU64::new(0);
-
-fn serve(mut stream: TcpStream, role: &str, store: &Mutex<HashMap<Vec<u8>, Vec<u8>>>) {
-    let mut parser = RequestParser::new(Limits::default());
-    let (mut input, mut piece) = (Vec::new(), vec![0; 65_536]);
-    while let Ok(count @ 1..) = stream.read(&mut piece) {
-        input.extend_from_slice(&piece[..count]);
-        let mut output = Vec::new();
-        let mut reply = ReplyWriter::new(&mut output, Version::Resp2);
-        while let Parsed::Complete { value: request, consumed } = parser.parse(&input) {
-            match request.arg(0) {
-                b"PING" => reply.simple("PONG"),
-                b"DBSIZE" => reply.integer(store.lock().unwrap().len() as i64),
-                b"SET" => {
-                    store.lock().unwrap().insert(request.arg(1).to_vec(), request.arg(2).to_vec());
-                    reply.simple("OK");
-                }
-                b"GET" => {
-                    let nth = GETS.fetch_add(1, Ordering::Relaxed) + 1;
-                    let mut value = store.lock().unwrap().get(request.arg(1)).cloned().unwrap_or_default();
-                    match role {
-                        "lies" if nth.is_multiple_of(50) => value[33] ^= 1,
-                        "dies" if nth == 200 => {
-                            eprintln!("out of patience");
-                            std::process::exit(7);
-                        }
-                        "hangs" if nth >= 200 => loop {
-                            std::thread::park();
-                        },
-                        _ => {}
-                    }
-                    reply.bulk(&value);
-                }
-                _ => reply.simple("OK"),
-            }
-            input.drain(..consumed);
-        }
-        if stream.write_all(&output).is_err() {
-            return;
-        }
-    }
 }

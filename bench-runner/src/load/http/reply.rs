@@ -196,10 +196,11 @@ fn method(operation: Operation) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::request::Age;
     use super::*;
 
     fn asked(operation: Operation) -> Asked {
-        Asked { operation, index: 3, length: 64 }
+        Asked { operation, index: 3, length: 64, age: Age::Newest }
     }
 
     fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {

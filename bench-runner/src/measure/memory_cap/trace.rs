@@ -14,7 +14,7 @@ use super::{check_cap, put_account};
 use crate::load::generator::{Stretched, thread_cpu_ns};
 use crate::load::recorder::Recorder;
 use crate::load::reply::Answer;
-use crate::load::request::{Asked, Draw, Length, Source, Workload};
+use crate::load::request::{Age, Asked, Draw, Length, Source, Workload};
 use crate::load::values::{KEY_BYTES, Values};
 use crate::model::{Role, Status, Trial};
 use crate::plan::{CapPhase, Operation};
@@ -205,6 +205,7 @@ fn payload(
             operation: Operation::Get,
             index: *index,
             length: length.of(*index, 0, values),
+            age: Age::Newest,
         };
         let asked: Vec<Asked> = batch.iter().map(ask).collect();
         let mut bytes = Vec::new();

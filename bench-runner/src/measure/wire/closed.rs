@@ -38,6 +38,7 @@ pub(super) fn measure(
         let after = Reading::take(target.pid, &target.cpu);
         rounds.add(&before, &after, &done, &samples);
         load.written.merge(&done.written);
+        load.values.turned();
         settle(&done)?;
         if rounds.done() {
             break;

@@ -20,7 +20,7 @@ pub(super) struct Loaded {
     keys: u64,
     value_bytes: u32,
     value_mix: Vec<(u32, u32)>,
-    /// Of the values that were written last; each cell that writes has another one.
+    /// Of the values that were written last; each cell that writes has two others.
     pub(super) generation: u8,
     /// Keys may be missing, or hold something else.
     pub(super) dirty: bool,

@@ -11,6 +11,7 @@ mod sampled;
 pub(crate) use figures::{put_load, put_system, windows};
 
 use super::external;
+use super::half_request;
 use super::lab::{Bench, fail_all};
 use super::progress::Stage;
 use super::trial::{broken, fact, invalidate, put};
@@ -36,6 +37,10 @@ pub(crate) fn measure(
     target: &mut RunningTarget,
     phases: &[WirePhase],
 ) -> Vec<(String, Trial)> {
+    if let Err((status, reason)) = meets_half_requests(bench, target, phases) {
+        let words = target.ended().map(|words| format!("; {} ended: {words}", bench.step.target));
+        return fail_all(bench.step, 0, status, &format!("{reason}{}", words.unwrap_or_default()));
+    }
     let mut store = Loaded::default();
     let mut peak = None;
     let mut trials = Vec::new();
@@ -68,6 +73,24 @@ pub(crate) fn measure(
         trials.push((phase.cell.key.clone(), trial));
     }
     trials
+}
+
+/// Asks a process, before its first cell, whether it waits for the end of a request.
+fn meets_half_requests(
+    bench: &Bench<'_>,
+    target: &RunningTarget,
+    phases: &[WirePhase],
+) -> Result<(), half_request::Refusal> {
+    let Some(phase) = phases.first() else { return Ok(()) };
+    let speaks = matches!(
+        bench.definition.protocol,
+        target::Protocol::Resp | target::Protocol::Memcached | target::Protocol::Http
+    );
+    // A floor answers without reading: it shows what that costs, and is no store.
+    if bench.stopped() || !speaks || bench.definition.role.keeps_nothing() {
+        return Ok(());
+    }
+    half_request::check(&target.address, &spoken(bench, target, phase))
 }
 
 /// Why a cell came to no figure.
@@ -138,8 +161,9 @@ fn measure_phase(
     let mut load = Load { phase, workload, values, generator, written: Written::default() };
     warm_up(bench, &mut load, deletes)?;
     if phase.mix.iter().any(|(operation, _)| *operation == Operation::Set) {
-        store.generation = store.generation.saturating_add(1);
-        load.values = load.values.of_generation(store.generation);
+        let first = store.generation.saturating_add(1);
+        store.generation = first.saturating_add(1);
+        load.values = load.values.turning(first, store.generation);
     }
     bench.tell(label, Stage::Measuring);
     store.dirty = deletes || phase.ttl_ms.is_some();

@@ -30,27 +30,14 @@ pub(super) fn measure(
     per_second: f64,
     arrival: Arrival,
 ) -> Result<Trial, End> {
-    let offered = |load: &mut Load<'_>, sender: Sender| -> Result<_, End> {
+    let Kept { done, told: account, late, spins } = offered_until_prompt(|sender| {
         let before = Reading::take(target.pid, &target.cpu);
         let done = offer(bench, load, per_second, arrival, sender, bench.step.seed)?;
         let after = Reading::take(target.pid, &target.cpu);
         let mut account = Account::default();
         account.add(&before, &after, &done);
         Ok((done, account))
-    };
-    let (mut done, mut account) = offered(load, Sender::Wakes)?;
-    let mut late = lateness(&done);
-    let mut spins = false;
-    // A wrong reply is never left behind, in either of them.
-    if let Some(before) = late.filter(|_| done.recorder.first_error.is_none()) {
-        // What woke up too late once may do so again. Where a sender that never sleeps takes the target's CPU, it is no better.
-        let again = offered(load, Sender::Spins)?;
-        let now = lateness(&again.0);
-        let is_wrong = again.0.recorder.first_error.is_some();
-        if is_wrong || now.is_none_or(|now| now.part() < before.part()) {
-            ((done, account), late, spins) = (again, now, true);
-        }
-    }
+    })?;
     let mut trial = empty(bench.step.trial, bench.step.position);
     let elapsed_s = done.elapsed_ns as f64 / 1e9;
     trial.elapsed_s = elapsed_s;
@@ -89,6 +76,31 @@ pub(super) fn measure(
     Ok(trial)
 }
 
+/// The stretch of load that counts, with what was told of it, and how late it was sent.
+struct Kept<T> {
+    done: Stretched,
+    told: T,
+    late: Option<Late>,
+    spins: bool,
+}
+
+/// Offers a load once, and where it was sent late once more by a sender that never sleeps. The less late one is kept.
+fn offered_until_prompt<T>(
+    mut offered: impl FnMut(Sender) -> Result<(Stretched, T), End>,
+) -> Result<Kept<T>, End> {
+    let (done, told) = offered(Sender::Wakes)?;
+    let late = lateness(&done);
+    let first = Kept { done, told, late, spins: false };
+    // A wrong reply is never left behind, in either of them.
+    let Some(before) = late.filter(|_| first.done.recorder.first_error.is_none()) else { return Ok(first) };
+    // What woke up too late once may do so again. Where a sender that never sleeps takes the target's CPU, it is no better.
+    let (done, told) = offered(Sender::Spins)?;
+    let now = lateness(&done);
+    let is_better = now.is_none_or(|now| now.part() < before.part());
+    let again = Kept { done, told, late: now, spins: true };
+    Ok(if is_better || again.done.recorder.first_error.is_some() { again } else { first })
+}
+
 /// Looks for the highest rate that is still answered in time, starting from the closed loop's peak.
 pub(super) fn find_knee(
     bench: &mut Bench<'_>,
@@ -99,6 +111,7 @@ pub(super) fn find_knee(
 ) -> Result<Trial, End> {
     let mut trial = empty(bench.step.trial, bench.step.position);
     let mut probes: Vec<Probe> = Vec::new();
+    let mut doubts: Vec<Doubts> = Vec::new();
     let mut account = Account::default();
     let found = loop {
         let per_second = match knee::next(peak_per_second, &probes) {
@@ -121,10 +134,15 @@ pub(super) fn find_knee(
             invalidate(&mut trial, format!("replies were wrong; the first: {reason}"));
         }
         let Some(open) = &done.open else { break None };
+        doubts.push(Doubts {
+            per_second,
+            late: lateness_at(&done, [KNEE_PERCENTILE]),
+            regime: regime_of(&done),
+        });
         probes.push(Probe {
             offered_per_second: open.offered_per_second,
             achieved_per_second: open.achieved_per_second,
-            latency_ns_p99: done.recorder.all_times().percentile_ns(99.0),
+            latency_ns_p99: done.recorder.all_times().percentile_ns(KNEE_PERCENTILE),
             skipped: open.skipped,
         });
     };
@@ -132,6 +150,7 @@ pub(super) fn find_knee(
     fact(&mut trial, "probes", serde_json::to_value(&probes).unwrap_or_default());
     // Of all probes together: not at one rate, so neither CPU time per operation nor a latency is of use.
     trial.os = (target.cpu != Source::Unknown).then(|| account.finish(target.pid));
+    mark_knee(&mut trial, found, &doubts);
     // Nought is a figure: no rate that was tried was answered in time. Left out, it would flatter the median.
     put(&mut trial, "knee_per_second", found.unwrap_or(0.0));
     if found.is_none() {
@@ -145,6 +164,33 @@ pub(super) fn find_knee(
         fact(&mut trial, "knee_reason", reason);
     }
     Ok(trial)
+}
+
+/// A knee is decided by this percentile alone.
+const KNEE_PERCENTILE: f64 = 99.0;
+
+/// What makes a probe of the knee doubtful.
+struct Doubts {
+    per_second: f64,
+    late: Option<Late>,
+    regime: Option<String>,
+}
+
+/// Says of the two probes between which the knee is, the last in time and the first that was not, what is doubtful.
+fn mark_knee(trial: &mut Trial, found: Option<f64>, doubts: &[Doubts]) {
+    let found = found.unwrap_or(0.0);
+    let below = doubts.iter().filter(|one| one.per_second <= found);
+    let above = doubts.iter().filter(|one| one.per_second > found);
+    let below = below.max_by(|one, other| one.per_second.total_cmp(&other.per_second));
+    let above = above.min_by(|one, other| one.per_second.total_cmp(&other.per_second));
+    let sides = || [below, above].into_iter().flatten();
+    let at = |one: &Doubts, said: String| format!("at {:.0} requests per second, {said}", one.per_second);
+    if let Some(said) = sides().find_map(|one| Some(at(one, one.late?.told()))) {
+        fact(trial, "late_sender", said);
+    }
+    if let Some(said) = sides().find_map(|one| Some(at(one, one.regime.clone()?))) {
+        fact(trial, "regime", said);
+    }
 }
 
 fn offer(
@@ -177,6 +223,7 @@ fn offer(
     let done = load.generator.run(&load.workload, &load.values, &stretch, bench.stop);
     settle(&done)?;
     load.written.merge(&done.written);
+    load.values.turned();
     Ok(done)
 }
 
@@ -207,9 +254,14 @@ impl Late {
 
 /// The percentile of latency of which the delays of the generator are the largest part, if that is too large.
 fn lateness(done: &Stretched) -> Option<Late> {
+    lateness_at(done, PERCENTILES.iter().map(|(_, percentile)| *percentile).chain([99.99]))
+}
+
+/// The same of some percentiles.
+fn lateness_at(done: &Stretched, percentiles: impl IntoIterator<Item = f64>) -> Option<Late> {
     let (delays, times) = (done.send_delays.as_ref()?, done.recorder.all_times());
-    let percentiles = PERCENTILES.iter().map(|(_, percentile)| *percentile).chain([99.99]);
     percentiles
+        .into_iter()
         .map(|percentile| Late {
             percentile,
             delay_ns: delays.percentile_ns(percentile),
@@ -260,5 +312,69 @@ mod tests {
         assert!(late.told().contains("up to 50"), "{}", late.told());
         // Nothing is known of a load whose requests all waited for a connection.
         assert_eq!(lateness(&Stretched::default()), None);
+    }
+
+    /// Offers `first`, then `second`; which senders were used, and what is kept.
+    fn kept(first: Stretched, second: Stretched) -> (Vec<Sender>, Kept<usize>) {
+        let (mut rest, mut senders) = (vec![second, first], Vec::new());
+        let kept = offered_until_prompt(|sender| {
+            senders.push(sender);
+            Ok((rest.pop().unwrap(), senders.len()))
+        });
+        let Ok(kept) = kept else { panic!("nothing ends it") };
+        (senders, kept)
+    }
+
+    #[test]
+    fn a_late_load_is_offered_again_by_a_sender_that_never_sleeps_and_kept_where_it_is_less_late() {
+        let times = [(100_000, 980), (1_000_000, 20)];
+        let by = |delay_ns| sent(&times, &[(1_000, 985), (delay_ns, 15)]);
+        let both = [Sender::Wakes, Sender::Spins];
+
+        let (senders, prompt) = kept(by(1_000), by(1_000));
+        assert_eq!((senders.as_slice(), prompt.told, prompt.spins), (&both[..1], 1, false));
+
+        let (senders, better) = kept(by(500_000), by(1_000));
+        assert_eq!((senders.as_slice(), better.told, better.spins), (&both[..], 2, true));
+        assert_eq!(better.late, None);
+
+        let (_, less_late) = kept(by(900_000), by(500_000));
+        assert!(less_late.spins && less_late.late.is_some_and(|late| late.delay_ns < 600_000));
+
+        let (senders, worse) = kept(by(500_000), by(900_000));
+        assert_eq!((senders.len(), worse.told, worse.spins), (2, 1, false));
+
+        // A wrong reply counts, in whichever of them it came.
+        let wrong = |delay_ns| {
+            let mut done = by(delay_ns);
+            done.recorder.error(|| "wrong".to_owned());
+            done
+        };
+        assert_eq!(kept(wrong(500_000), by(1_000)).1.told, 1);
+        assert_eq!(kept(by(500_000), wrong(900_000)).1.told, 2);
+    }
+
+    #[test]
+    fn a_knee_is_marked_by_the_probes_on_both_of_its_sides() {
+        let late = Late { percentile: 99.0, delay_ns: 300_000, latency_ns: 1_100_000 };
+        let probe = |per_second, late, regime: Option<&str>| Doubts {
+            per_second,
+            late,
+            regime: regime.map(str::to_owned),
+        };
+        let marked = |doubts: &[Doubts]| {
+            let mut trial = empty(0, 0);
+            mark_knee(&mut trial, Some(2_000.0), doubts);
+            let said = |name: &str| trial.facts.get(name).and_then(|said| said.as_str()).map(str::to_owned);
+            (said("late_sender"), said("regime"))
+        };
+        // Far from the knee, neither matters.
+        let far = probe(9_000.0, Some(late), Some("replies stopped"));
+        let near = [far, probe(2_000.0, None, None), probe(2_500.0, None, None)];
+        assert_eq!(marked(&near), (None, None));
+        let (said, regime) =
+            marked(&[probe(2_000.0, None, Some("replies stopped")), probe(2_500.0, Some(late), None)]);
+        assert!(said.is_some_and(|said| said.starts_with("at 2500 requests per second, the generator")));
+        assert_eq!(regime.unwrap(), "at 2000 requests per second, replies stopped");
     }
 }
