@@ -125,12 +125,13 @@ fn a_record_changed_behind_the_index_is_refused() {
     let root = stored(run, scenarios);
     let (before, _) = judged(root.path(), &[]);
     let file = root.path().join("results").join(&before.claims[0].machines[0].run.as_ref().unwrap().file);
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("\"n\": 3", "\"n\": 9")).unwrap();
+    let text = String::from_utf8(zstd::decode_all(std::fs::File::open(&file).unwrap()).unwrap()).unwrap();
+    let changed = text.replace("\"n\": 3", "\"n\": 9");
+    std::fs::write(&file, zstd::encode_all(changed.as_bytes(), 3).unwrap()).unwrap();
     let output = runner(root.path(), &["claims"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
-    assert!(said.contains("wire-single.json") && said.contains("sha256"), "{said}");
+    assert!(said.contains("wire-single.json.zst") && said.contains("sha256"), "{said}");
 }
 
 #[test]

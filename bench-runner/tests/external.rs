@@ -163,9 +163,9 @@ fn nothing_of_it_is_changed_and_the_record_says_where_its_figures_come_from() {
     }
     assert!(calls["get"] > 100 && calls["del"] > 0, "{calls:?}");
 
-    let record = files(&folder.join("results"), "own-clients.json");
-    let text = std::fs::read_to_string(&record[0]).unwrap();
-    let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let record = files(&folder.join("results"), "own-clients.json.zst");
+    let text = zstd::decode_all(std::fs::File::open(&record[0]).unwrap()).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
     let cell = &record["cells"][0];
     assert_eq!((cell["status"].as_str(), cell["mode"].as_str()), (Some("ok"), Some("external")), "{cell:#}");
     let trial = &cell["trials"][0];

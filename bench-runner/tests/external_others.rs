@@ -63,8 +63,9 @@ fn words(output: &Output) -> String {
 fn all_are_measured(folder: &Path, output: &Output) -> Vec<serde_json::Value> {
     let words = words(output);
     let path =
-        file(&folder.join("results"), "own-single.json").unwrap_or_else(|| panic!("no record: {words}"));
-    let record: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        file(&folder.join("results"), "own-single.json.zst").unwrap_or_else(|| panic!("no record: {words}"));
+    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
     let cells = record["cells"].as_array().unwrap().clone();
     assert!(!cells.is_empty());
     for cell in &cells {

@@ -90,8 +90,9 @@ fn words(output: &Output) -> (String, String) {
 /// The cells of a scenario in the one record below a folder.
 #[track_caller]
 fn cells(folder: &Path, scenario: &str) -> Vec<serde_json::Value> {
-    let path = file(&folder.join("results"), &format!("{scenario}.json")).expect("a record");
-    let record: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let path = file(&folder.join("results"), &format!("{scenario}.json.zst")).expect("a record");
+    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
     record["cells"].as_array().unwrap().clone()
 }
 
@@ -105,7 +106,7 @@ fn refused(url: &str, wanted: &[&str]) {
     for word in wanted {
         assert!(said.contains(word), "no '{word}' in: {said}");
     }
-    assert_eq!(file(dir.path(), "own-page.json"), None);
+    assert_eq!(file(dir.path(), "own-page.json.zst"), None);
 }
 
 struct Floor(Child);

@@ -127,9 +127,10 @@ fn a_target_that_does_not_start_is_a_failed_cell_and_a_failed_run() {
     let line = fault(&output);
     assert!(line.contains("cannot load libfault.so"), "{line}");
     // What failed is recorded whole: the record can be read back, and says why.
-    let record = root.written("results").into_iter().find(|path| path.ends_with("startup.json"));
-    let text = fs::read_to_string(record.expect("a record")).expect("a readable record");
-    let record: serde_json::Value = serde_json::from_str(&text).expect("whole JSON");
+    let record = root.written("results").into_iter().find(|path| path.ends_with("startup.json.zst"));
+    let file = fs::File::open(record.expect("a record")).expect("a readable record");
+    let text = zstd::decode_all(file).expect("whole zstd");
+    let record: serde_json::Value = serde_json::from_slice(&text).expect("whole JSON");
     let statuses: Vec<_> =
         record["cells"].as_array().expect("cells").iter().map(|cell| cell["status"].clone()).collect();
     assert!(statuses.contains(&"failed".into()), "{statuses:?}");

@@ -52,9 +52,10 @@ impl Root {
                 let path = entry.path();
                 if path.is_dir() {
                     open.push(path);
-                } else if path.ends_with("honesty.json") {
-                    let text = fs::read_to_string(&path).expect("a record");
-                    return (Record(serde_json::from_str(&text).expect("whole JSON")), output);
+                } else if path.ends_with("honesty.json.zst") {
+                    let text =
+                        zstd::decode_all(fs::File::open(&path).expect("a record")).expect("whole zstd");
+                    return (Record(serde_json::from_slice(&text).expect("whole JSON")), output);
                 }
             }
         }

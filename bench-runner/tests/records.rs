@@ -50,6 +50,13 @@ fn ok(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Changes the text in a compressed file.
+fn repack(path: &Path, from: &str, to: &str) {
+    let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
+    assert!(text.contains(from), "{from}");
+    std::fs::write(path, zstd::encode_all(text.replace(from, to).as_bytes(), 3).unwrap()).unwrap();
+}
+
 /// Exit 1 and one line on stderr, which is returned.
 fn refused(root: &Path, arguments: &[&str]) -> String {
     let output = runner(root, arguments);
@@ -300,11 +307,10 @@ fn the_database_is_rebuilt_from_published_and_local_runs_and_answers() {
     assert!(said.contains("read-only") || said.contains("readonly"), "{said}");
     // A record that was changed by hand is noticed, and the database that was there stays.
     let before = std::fs::read(root.path().join("results/local.sqlite")).unwrap();
-    let changed = root.path().join("results/local/fixture-machine/r2/startup.json");
-    std::fs::write(&changed, std::fs::read_to_string(&changed).unwrap().replace("\"n\": 3", "\"n\": 9"))
-        .unwrap();
+    let changed = root.path().join("results/local/fixture-machine/r2/startup.json.zst");
+    repack(&changed, "\"n\": 3", "\"n\": 9");
     let said = refused(root.path(), &["db", "rebuild"]);
-    assert!(said.contains("startup.json") && said.contains("sha256"), "{said}");
+    assert!(said.contains("startup.json.zst") && said.contains("sha256"), "{said}");
     assert_eq!(std::fs::read(root.path().join("results/local.sqlite")).unwrap(), before);
 }
 

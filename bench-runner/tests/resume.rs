@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use tiny::{Tiny, parsed};
+use tiny::{Tiny, unpacked};
 
 /// Kills that hit a run under way; each is followed by a resumption, which may be killed in turn.
 const KILLS: usize = 20;
@@ -55,7 +55,7 @@ fn kill(run: &mut Child) {
 
 /// Trials by cell, of the record.
 fn trials(folder: &Path) -> BTreeMap<String, Vec<u64>> {
-    let record = parsed(&fs::read_to_string(folder.join("tiny.json")).unwrap());
+    let record = unpacked(&folder.join("tiny.json.zst"));
     let mut all = BTreeMap::new();
     for cell in record["cells"].as_array().unwrap() {
         let indices = cell["trials"].as_array().unwrap().iter().map(|one| one["index"].as_u64().unwrap());

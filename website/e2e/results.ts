@@ -5,6 +5,7 @@ import path from 'node:path';
 import {byAge, type Merged, mergedScenarios} from '../plugins/benchmarks/merge';
 import type {PickerEntry} from '../plugins/benchmarks/routes';
 import type {Run, ScenarioRecord} from '../src/generated/records';
+import {text} from '../src/lib/packed';
 import {type PageScenario, pageScenario} from '../src/lib/record';
 import {BUILD_DIR} from './serve';
 
@@ -40,5 +41,5 @@ export function builtVersions(build = BUILD_DIR): BuiltVersion[] {
 }
 
 function read<T>(file: string): T {
-  return JSON.parse(readFileSync(file, 'utf8')) as T;
+  return JSON.parse(text(file, readFileSync(file))) as T;
 }

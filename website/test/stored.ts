@@ -2,7 +2,9 @@
 import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import type {Index, Run, ScenarioRecord} from '../src/generated/records';
+import {text} from '../src/lib/packed';
 import {type PageScenario, pageScenario} from '../src/lib/record';
+import {isScenario} from '../src/lib/record-files';
 import {fixtureRun} from './fixture';
 
 const RESULTS = path.join(__dirname, '..', '..', 'results');
@@ -24,7 +26,7 @@ function newestVersion(): StoredScenario[] {
   const newest = read<Index>('index.json').versions.at(-1);
   const runs = newest?.machines.flatMap((machine) => machine.runs) ?? [];
   return runs.flatMap(({files}) => {
-    const stored = files.map((file) => read<Run | ScenarioRecord>(file.path));
+    const stored = files.filter(({path: file}) => path.basename(file) === 'run.json' || isScenario(path.basename(file))).map((file) => read<Run | ScenarioRecord>(file.path));
     const run = stored.find((one): one is Run => one.schema === 'plumbkv.run');
     if (!run) throw new Error('a stored run has no run.json');
     const records = stored.filter((one): one is ScenarioRecord => one.schema === 'plumbkv.scenario');
@@ -33,5 +35,5 @@ function newestVersion(): StoredScenario[] {
 }
 
 function read<T>(file: string): T {
-  return JSON.parse(readFileSync(path.join(RESULTS, file), 'utf8')) as T;
+  return JSON.parse(text(file, readFileSync(path.join(RESULTS, file)))) as T;
 }

@@ -75,6 +75,7 @@ pub fn record(campaign: &Campaign, journal: &Journal) -> anyhow::Result<(Run, Ve
         environment: campaign.environment.clone(),
         targets: campaign.targets.clone(),
         scenarios: Vec::new(),
+        histograms: None,
         components: campaign.components.clone(),
         notes,
     };

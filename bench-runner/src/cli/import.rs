@@ -89,6 +89,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         environment: system(&reader),
         targets: Vec::new(),
         scenarios: Vec::new(),
+        histograms: None,
         components,
         notes: vec![
             "Estimates of criterion, imported after they were made; the environment is that of the import."

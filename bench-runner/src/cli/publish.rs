@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bench-runner publish latest --version 0.1.0\n\n\
     Copies the run to results/<version>/<machine>/<run>/ with the version rewritten, and adds it to results/index.json. \
-    Published runs are never changed. A run over 5 MiB is published in parts. A run whose engine sources differ \
+    Published runs are never changed. A run over 5 MiB, compressed, is published in parts; nothing of it is left out. A run whose engine sources differ \
     from those of the version's other runs is refused.")]
 pub(super) struct Args {
     /// Id of a local run, a prefix of one, or 'latest'

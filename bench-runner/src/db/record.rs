@@ -1,7 +1,7 @@
 //! From rows back to the records they were made from, byte for byte.
 
 use super::insert::Fields;
-use crate::export::{canonical, spelled};
+use crate::export::{canonical, contents};
 use crate::model::{
     Cell, Distribution, Histogram, Measurement, RUN_SCHEMA, Ratio, Run, SCENARIO_SCHEMA, ScenarioRecord,
     Trial, Value as Measured,
@@ -29,7 +29,7 @@ const FLAGS: &[&str] = &["dirty", "available", "is_static", "from_intended_start
 
 /// A run with the version its files have, and the digest of its `run.json`.
 pub(super) struct Written<'a> {
-    /// With its list of scenarios filled in.
+    /// With what it says of its files filled in.
     pub(super) run: Run,
     pub(super) scenarios: Cow<'a, [ScenarioRecord]>,
     pub(super) record_sha256: String,
@@ -47,7 +47,7 @@ pub(super) fn as_written<'a>(
     if scenarios.iter().any(|record| record.schema_version != version) {
         scenarios.to_mut().iter_mut().for_each(|record| record.schema_version = version);
     }
-    let files = spelled(&mut run, &scenarios)?;
+    let files = contents(&mut run, &scenarios)?;
     let record_sha256 = files.first().map(|(_, bytes)| canonical::sha256_hex(bytes)).unwrap_or_default();
     Ok(Written { run, scenarios, record_sha256 })
 }
@@ -296,6 +296,7 @@ impl Reader<'_> {
             Ok(Histogram {
                 operation: row.get("operation")?,
                 hdr_v2_deflate_base64: STANDARD.encode(bytes),
+                hdr_v2: None,
                 low_ns: count("low_ns")?,
                 high_ns: count("high_ns")?,
                 digits: row.get("digits")?,

@@ -46,7 +46,7 @@ pub fn generate(scenarios: &[Scenario]) -> Result<Vec<Contract>, serde_json::Err
             "scenario",
             SCENARIO_SCHEMA,
             SCHEMA_VERSION,
-            "<scenario>.json: one scenario of a run",
+            "<scenario>.json.zst, decompressed: one scenario of a run",
         )?,
         schema_of::<Index>("index", INDEX_SCHEMA, SCHEMA_VERSION, "index.json: what results/ holds")?,
         schema_of::<Claims>(

@@ -54,6 +54,7 @@ pub fn encode(
     Ok(Histogram {
         operation: operation.to_owned(),
         hdr_v2_deflate_base64: STANDARD.encode(bytes),
+        hdr_v2: None,
         low_ns: histogram.low(),
         high_ns: histogram.high(),
         digits: histogram.sigfig(),

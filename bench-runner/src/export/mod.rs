@@ -10,18 +10,20 @@ pub mod gate_artifact;
 pub mod histograms;
 pub mod import;
 mod migrate;
+mod packed;
+mod parts;
 pub mod prune;
 pub mod ratios;
 mod read;
-mod shrink;
+mod side_file;
 #[cfg(test)]
 pub(crate) mod testing;
 mod write;
 
 pub use find::{Found, find_run, stored_folder};
+pub use parts::{COMMITTED_LIMIT_BYTES, parts};
 pub(crate) use read::{Listed, listed_runs, written_version};
-pub use read::{ReadError, read_index, read_indexed_run, read_run, read_scenario};
-pub use shrink::{COMMITTED_LIMIT_BYTES, parts, shrink_to};
+pub use read::{ReadError, read_index, read_indexed_run, read_run};
 pub(crate) use write::ensure_plain;
+pub(crate) use write::{contents, lock};
 pub use write::{index_dir, replace_file, write_run};
-pub(crate) use write::{lock, spell as spelled};

@@ -2,8 +2,9 @@
 //! which file, where in it, and what to do.
 
 use super::canonical::sha256_hex;
-use super::migrate;
-use super::write::LOCAL;
+use super::side_file::Side;
+use super::write::{LOCAL, ensure_plain};
+use super::{migrate, packed};
 use crate::model::{
     INDEX_SCHEMA, Index, IndexRun, RUN_SCHEMA, Run, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord,
 };
@@ -79,6 +80,38 @@ pub enum ReadError {
         /// The file that says so.
         promised_by: &'static str,
     },
+    /// A compressed file that zstd does not decompress.
+    #[error("{path}: not a whole zstd file ({source}); restore the file from its commit")]
+    Compressed {
+        /// The file.
+        path: PathBuf,
+        /// What zstd said.
+        source: std::io::Error,
+    },
+    /// A compressed file that decompresses to more than any record has.
+    #[error("{path}: decompresses to more than {} MiB, which no record does; restore the file from its commit", limit >> 20)]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that are read.
+        limit: u64,
+    },
+    /// A histogram that is not where the record says.
+    #[error("{path}: {message}; restore the run's files from their commit")]
+    Histogram {
+        /// The scenario's file.
+        path: PathBuf,
+        /// Which one, and what is wrong with its place.
+        message: String,
+    },
+    /// A file name that could lead out of the run's folder.
+    #[error("{path}: names the file '{name}', which is no plain file name; restore the file from its commit")]
+    Name {
+        /// `run.json`.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
     /// A scenario file of another run lies in the folder.
     #[error("{path}: belongs to run '{found}', not to '{wanted}'")]
     Stranger {
@@ -105,33 +138,41 @@ pub fn read_index(path: &Path) -> Result<Index, ReadError> {
     parse(path, &bytes_of(path)?, INDEX_SCHEMA)
 }
 
-/// Reads a run's folder: `run.json` and the scenario files it names, each checked against its digest.
+/// Reads a run's folder: `run.json` and the files it names, the content of each checked against its digest.
+/// Records of every version come out as those of today, with each histogram in its trial.
 ///
 /// # Errors
 /// See [`ReadError`].
 pub fn read_run(folder: &Path) -> Result<(Run, Vec<ScenarioRecord>), ReadError> {
     let path = folder.join("run.json");
     let run: Run = parse(&path, &bytes_of(&path)?, RUN_SCHEMA)?;
+    let named = |name: &str| match ensure_plain(name) {
+        Ok(()) => Ok(folder.join(name)),
+        Err(_) => Err(ReadError::Name { path: path.clone(), name: name.to_owned() }),
+    };
+    let mut side = Side::new(match &run.histograms {
+        Some(file) => checked_content(&named(&file.file)?, &file.sha256)?,
+        None => Vec::new(),
+    });
     let mut scenarios = Vec::with_capacity(run.scenarios.len());
     for entry in &run.scenarios {
-        let path = folder.join(&entry.file);
-        let bytes = bytes_of(&path)?;
-        check_digest(&path, &bytes, &entry.sha256, "run.json")?;
-        let record: ScenarioRecord = parse(&path, &bytes, SCENARIO_SCHEMA)?;
+        let path = named(&entry.file)?;
+        let mut record: ScenarioRecord =
+            parse(&path, &checked_content(&path, &entry.sha256)?, SCENARIO_SCHEMA)?;
         if record.run_id != run.id {
             return Err(ReadError::Stranger { path, found: record.run_id, wanted: run.id });
         }
+        side.put_back(&mut record).map_err(|message| ReadError::Histogram { path, message })?;
         scenarios.push(record);
     }
     Ok((run, scenarios))
 }
 
-/// Reads one scenario file.
-///
-/// # Errors
-/// See [`ReadError`].
-pub fn read_scenario(path: &Path) -> Result<ScenarioRecord, ReadError> {
-    parse(path, &bytes_of(path)?, SCENARIO_SCHEMA)
+/// The content of a file that `run.json` names.
+fn checked_content(path: &Path, promised: &str) -> Result<Vec<u8>, ReadError> {
+    let content = packed::content(path, bytes_of(path)?)?;
+    check_digest(path, &content, promised, "run.json")?;
+    Ok(content)
 }
 
 /// Reads a run that an index lists, every file checked against the index's digest; `base` is the index's folder.

@@ -72,8 +72,10 @@ fn kind_and_version_are_looked_at_before_the_shape() {
 #[test]
 fn changed_bytes_are_noticed_by_run_and_index() {
     let stored = stored();
-    let scenario = stored.folder.join("startup.json");
-    change(&scenario, "\"n\": 3", "\"n\": 9");
+    let scenario = stored.folder.join("startup.json.zst");
+    let text = zstd::decode_all(std::fs::File::open(&scenario).unwrap()).unwrap();
+    let text = String::from_utf8(text).unwrap().replacen("\"n\": 3", "\"n\": 9", 1);
+    std::fs::write(&scenario, zstd::encode_all(text.as_bytes(), 19).unwrap()).unwrap();
     let error = read_run(&stored.folder).unwrap_err();
     assert!(matches!(&error, ReadError::Digest { promised_by: "run.json", .. }), "{error}");
     let index = read_index(&stored.results.path().join("index.json")).unwrap();
@@ -115,55 +117,29 @@ fn latest_means_local_first_and_an_id_may_be_shortened() {
 }
 
 #[test]
-fn a_run_that_is_too_large_loses_histograms_then_windows_and_says_so() {
-    let (run, scenarios) = run_as("r1", "0.0.1", "2026-01-01T00:00:00Z");
-    let sized = |limit: usize| {
-        let (mut run, mut scenarios) = (run.clone(), scenarios.clone());
-        let done = crate::export::shrink_to(limit, &mut run, &mut scenarios);
-        (done, run, scenarios)
-    };
-    let (done, same, records) = sized(10_000_000);
-    assert!(done.is_ok() && same == run && records == scenarios);
-    let (done, smaller, records) = sized(1_900_000);
-    done.unwrap();
-    assert_eq!(smaller.notes.len(), run.notes.len() + 1);
-    for (cell, before) in
-        records.iter().flat_map(|one| &one.cells).zip(scenarios.iter().flat_map(|one| &one.cells))
-    {
-        assert_eq!(cell.measurements, before.measurements);
-        assert!(cell.trials.iter().all(|trial| trial.histograms.is_empty()));
-        let counts =
-            |cells: &crate::model::Cell| cells.distributions.iter().map(|one| one.count).collect::<Vec<_>>();
-        if before.status == crate::model::Status::Ok {
-            assert_eq!(
-                cell.merged_histograms.iter().map(|one| one.count).collect::<Vec<_>>(),
-                counts(before)
-            );
-        }
-    }
-    let (done, _, _) = sized(1000);
-    assert!(done.unwrap_err().to_string().contains("a committed run may take 1000"));
-}
-
-#[test]
-fn a_run_that_cannot_be_made_small_enough_is_published_in_parts() {
-    use crate::export::{parts, shrink_to};
+fn a_run_that_is_too_large_is_published_in_parts_and_loses_nothing() {
+    use crate::export::parts;
     let (run, scenarios) = run_as("r1", "0.0.1", "2026-01-01T00:00:00Z");
     let whole = parts(10_000_000, &run, &scenarios).unwrap();
     assert_eq!(whole, [(run.clone(), scenarios.clone())]);
-    let too_small = (0..100)
-        .map(|step| 2_000_000 - step * 20_000)
-        .find(|limit| shrink_to(*limit, &mut run.clone(), &mut scenarios.clone()).is_err());
-    let parts = parts(too_small.unwrap(), &run, &scenarios).unwrap();
-    assert!(parts.len() > 1);
-    let keys = |records: &[ScenarioRecord]| {
-        records.iter().map(|record| record.scenario.key.clone()).collect::<Vec<_>>()
+    let stored = |run: &Run, records: &[ScenarioRecord]| -> usize {
+        let results = tempfile::tempdir().unwrap();
+        let folder = write_run(results.path(), run.clone(), records.to_vec()).unwrap();
+        let files = std::fs::read_dir(folder).unwrap();
+        files.map(|file| usize::try_from(file.unwrap().metadata().unwrap().len()).unwrap()).sum()
     };
-    let all: Vec<String> = parts.iter().flat_map(|(_, records)| keys(records)).collect();
-    assert_eq!(all, keys(&scenarios));
-    for (number, (part, records)) in parts.iter().enumerate() {
+    let limit = stored(&run, &scenarios) * 3 / 4;
+    let parts_of = parts(limit, &run, &scenarios).unwrap();
+    assert!(parts_of.len() > 1);
+    let mut back: Vec<ScenarioRecord> = Vec::new();
+    for (number, (part, records)) in parts_of.iter().enumerate() {
         assert_eq!(part.id, format!("r1-part{}", number + 1));
+        assert!(stored(part, records) <= limit);
         assert!(records.iter().all(|record| record.run_id == part.id));
         assert!(part.notes.last().unwrap().contains("of run r1"), "{:?}", part.notes);
+        back.extend(records.iter().map(|record| ScenarioRecord { run_id: "r1".into(), ..record.clone() }));
     }
+    assert!(back == scenarios, "every histogram, window and trial is in a part");
+    let said = parts(1000, &run, &scenarios).unwrap_err().to_string();
+    assert!(said.contains("a committed run may take 1000"), "{said}");
 }

@@ -5,11 +5,11 @@
 //! a reader follows (a folder `.writing-…`, removed by the next attempt at the same run) or a whole run that
 //! the index does not name yet; a full disk is reported and leaves nothing at all.
 
-use super::canonical;
 use super::read::read_index;
+use super::{canonical, packed, side_file};
 use crate::model::{
-    INDEX_SCHEMA, Index, IndexFile, IndexMachine, IndexRun, IndexVersion, Run, SCHEMA_VERSION, ScenarioEntry,
-    ScenarioRecord, Status, Tool, version_key,
+    HistogramFile, INDEX_SCHEMA, Index, IndexFile, IndexMachine, IndexRun, IndexVersion, Run, SCHEMA_VERSION,
+    ScenarioEntry, ScenarioRecord, Status, Tool, version_key,
 };
 use anyhow::{Context as _, bail, ensure};
 use std::fs::File;
@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 
 /// The version under which a machine's own runs stand; ignored by git.
 pub(super) const LOCAL: &str = "local";
+
+/// The version of records from which on scenarios are compressed and histograms in a file of their own.
+const COMPRESSED_SINCE: u32 = 3;
 
 /// Where the bytes go; a test puts a full disk in its place.
 pub(super) trait Disk {
@@ -97,23 +100,56 @@ pub(super) fn write_run_on(
     done.map(|()| folder)
 }
 
-/// The files of a run: name and bytes, `run.json` first. Fills in the run's list of scenarios.
-pub(crate) fn spell(run: &mut Run, scenarios: &[ScenarioRecord]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
-    let mut files = Vec::with_capacity(scenarios.len() + 1);
-    run.scenarios.clear();
+/// The files of a run as they are stored: name and bytes, `run.json` first. Fills in what [`Run`] says of them.
+pub(super) fn spell(run: &mut Run, scenarios: &[ScenarioRecord]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let files = contents(run, scenarios)?.into_iter();
+    files
+        .map(|(name, content)| {
+            let stored = packed::stored(&name, content).with_context(|| format!("compressing {name}"))?;
+            Ok((name, stored))
+        })
+        .collect()
+}
+
+/// The files of a run before compression: name and content, `run.json` first, the histograms last. Fills in what
+/// [`Run`] says of them.
+///
+/// `run.json` has digests of contents, so that the same run has the same `run.json` whichever zstd compressed the
+/// others. A run of a version before 3 is spelled as it was then: plain files, histograms in the scenarios' JSON.
+pub(crate) fn contents(
+    run: &mut Run,
+    scenarios: &[ScenarioRecord],
+) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let compressed = run.schema_version >= COMPRESSED_SINCE;
+    let mut files = Vec::with_capacity(scenarios.len() + 2);
+    let mut side = Vec::new();
+    (run.scenarios, run.histograms) = (Vec::new(), None);
     for record in scenarios {
         ensure_plain(&record.scenario.key)?;
-        let file = format!("{}.json", record.scenario.key);
+        let mut file = format!("{}.json", record.scenario.key);
         ensure!(file != "run.json", "a scenario cannot be called 'run': its file would take the run's place");
-        let bytes = canonical::to_text(record)?.into_bytes();
-        run.scenarios.push(entry(record, &file, &bytes));
-        files.push((file, bytes));
+        let text = if compressed {
+            file.push_str(packed::ENDING);
+            canonical::to_text(&side_file::take_out(record, &mut side))?
+        } else {
+            canonical::to_text(record)?
+        };
+        run.scenarios.push(entry(record, &file, text.as_bytes()));
+        files.push((file, text.into_bytes()));
+    }
+    if !side.is_empty() {
+        run.histograms = Some(HistogramFile {
+            file: side_file::NAME.to_owned(),
+            sha256: canonical::sha256_hex(&side),
+            bytes: side.len() as u64,
+        });
+        files.push((side_file::NAME.to_owned(), side));
     }
     files.insert(0, ("run.json".to_owned(), canonical::to_text(run)?.into_bytes()));
     Ok(files)
 }
 
-fn entry(record: &ScenarioRecord, file: &str, bytes: &[u8]) -> ScenarioEntry {
+fn entry(record: &ScenarioRecord, file: &str, text: &[u8]) -> ScenarioEntry {
     let count = |wanted: fn(Status) -> bool| {
         u32::try_from(record.cells.iter().filter(|cell| wanted(cell.status)).count()).unwrap_or(u32::MAX)
     };
@@ -121,7 +157,7 @@ fn entry(record: &ScenarioRecord, file: &str, bytes: &[u8]) -> ScenarioEntry {
         key: record.scenario.key.clone(),
         title: record.scenario.title.clone(),
         file: file.to_owned(),
-        sha256: canonical::sha256_hex(bytes),
+        sha256: canonical::sha256_hex(text),
         cells_ok: count(|status| status == Status::Ok),
         cells_failed: count(|status| matches!(status, Status::Failed | Status::Invalid | Status::Timeout)),
         cells_skipped: count(|status| status == Status::Skipped),

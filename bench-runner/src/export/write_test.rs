@@ -154,8 +154,8 @@ impl Disk for Killed {
 
 #[test]
 fn after_a_kill_readers_see_the_old_index_and_the_next_attempt_succeeds() {
-    // Writes: run.json, startup.json, the index.
-    for writes in 0..3 {
+    // Writes: run.json, startup.json.zst, histograms.hdr.zst, the index.
+    for writes in 0..4 {
         let results = tempfile::tempdir().unwrap();
         let (first, records) = small_run_as("r1", "0.0.1", EARLIER);
         write_run(results.path(), first, records).unwrap();
@@ -171,7 +171,7 @@ fn after_a_kill_readers_see_the_old_index_and_the_next_attempt_succeeds() {
             "{writes} writes"
         );
         let machine = results.path().join("0.0.1/fixture-machine");
-        assert_eq!(machine.join("r2").exists(), writes == 2, "only a whole folder carries the run's name");
+        assert_eq!(machine.join("r2").exists(), writes == 3, "only a whole folder carries the run's name");
         write_run(results.path(), run, scenarios).unwrap();
         let index = read_index(&results.path().join("index.json")).unwrap();
         assert_eq!(index.versions[0].machines[0].runs.len(), 2);
@@ -183,7 +183,7 @@ fn after_a_kill_readers_see_the_old_index_and_the_next_attempt_succeeds() {
 fn a_full_file_system_is_reported_and_nothing_half_written_stays() {
     let mount = tempfile::tempdir().unwrap();
     let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=256k", "plumbkv-test"])
+        .args(["-t", "tmpfs", "-o", "size=48k", "plumbkv-test"])
         .arg(mount.path())
         .output()
         .is_ok_and(|done| done.status.success());

@@ -103,6 +103,7 @@ impl Times {
         Some(model::Histogram {
             operation: operation.to_owned(),
             hdr_v2_deflate_base64: base64::engine::general_purpose::STANDARD.encode(bytes),
+            hdr_v2: None,
             low_ns: LOW_NS,
             high_ns: HIGH_NS,
             digits: DIGITS,

@@ -217,8 +217,8 @@ pub struct Cell {
     pub measurements: Vec<Measurement>,
     /// Derived: percentiles of the histograms of all ok trials merged.
     pub distributions: Vec<Distribution>,
-    /// The ok trials' histograms merged, one per operation: only where a committed run would have been too
-    /// large with each trial's own, which are then left out (the run's notes say so).
+    /// The ok trials' histograms merged, one per operation: only in runs that were published before version 3 and too
+    /// large with each trial's own, which were then left out (the run's notes say so).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Histogram>>")]
     pub merged_histograms: Vec<Histogram>,

@@ -53,7 +53,7 @@ pub struct IndexRun {
     pub profile: Profile,
     /// Whether the plan was gone through.
     pub state: RunState,
-    /// `run.json` first, then one per scenario; paths from the index's own folder.
+    /// `run.json` first, then one per scenario, then the histograms; paths from the index's own folder.
     pub files: Vec<IndexFile>,
 }
 
@@ -61,7 +61,7 @@ pub struct IndexRun {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(deny_unknown_fields)]
 pub struct IndexFile {
-    /// `0.1.0/<machine>/<run-id>/wire-single.json`.
+    /// `0.1.0/<machine>/<run-id>/wire-single.json.zst`.
     pub path: String,
     /// SHA-256, hexadecimal.
     pub sha256: String,

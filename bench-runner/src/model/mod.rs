@@ -34,10 +34,10 @@ pub use unfinished::*;
 pub use version::version_key;
 
 /// Version of the JSON records written by this build; older ones are migrated on reading.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 /// `schema` of `run.json`.
 pub const RUN_SCHEMA: &str = "plumbkv.run";
-/// `schema` of `<scenario>.json`.
+/// `schema` of a scenario's file.
 pub const SCENARIO_SCHEMA: &str = "plumbkv.scenario";
 /// `schema` of `index.json`.
 pub const INDEX_SCHEMA: &str = "plumbkv.index";

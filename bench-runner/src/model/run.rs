@@ -1,4 +1,4 @@
-//! `run.json` and `<scenario>.json`: one sitting on one machine, and one scenario of it.
+//! `run.json` and `<scenario>.json.zst`: one sitting on one machine, and one scenario of it.
 
 use super::{Cell, Component, Environment, Machine, Ratio, Source, TargetRecord, Tool};
 use schemars::JsonSchema;
@@ -85,6 +85,11 @@ pub struct Run {
     pub targets: Vec<TargetRecord>,
     /// The scenarios in catalogue order, each with its file.
     pub scenarios: Vec<ScenarioEntry>,
+    /// The file of all histograms, from version 3 on. Absent: none, or a run of an older version, whose scenario
+    /// files hold them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub histograms: Option<HistogramFile>,
     /// Imported criterion estimates.
     pub components: Vec<Component>,
     /// Warnings and remarks that belong beside the figures.
@@ -99,9 +104,9 @@ pub struct ScenarioEntry {
     pub key: String,
     /// Title for people.
     pub title: String,
-    /// File name beside `run.json`.
+    /// File name beside `run.json`: `wire-single.json.zst`, before version 3 `wire-single.json`.
     pub file: String,
-    /// SHA-256 of that file, hexadecimal.
+    /// SHA-256 of its JSON text, decompressed, hexadecimal: the same whichever zstd compressed it.
     pub sha256: String,
     /// Cells with a figure.
     pub cells_ok: u32,
@@ -111,7 +116,20 @@ pub struct ScenarioEntry {
     pub cells_skipped: u32,
 }
 
-/// `<scenario>.json`: the cells of one scenario of a run.
+/// All histograms of a run, one after the other: HDR V2 without deflate, zstd over the whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct HistogramFile {
+    /// File name beside `run.json`: `histograms.hdr.zst`.
+    pub file: String,
+    /// SHA-256 of its content, decompressed, hexadecimal.
+    pub sha256: String,
+    /// Bytes of its content, decompressed.
+    #[ts(type = "number")]
+    pub bytes: u64,
+}
+
+/// `<scenario>.json.zst`: the cells of one scenario of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioRecord {

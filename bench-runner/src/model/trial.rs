@@ -113,8 +113,15 @@ pub struct Value {
 pub struct Histogram {
     /// The operation the samples are of.
     pub operation: String,
-    /// HDR V2 with deflate, base64.
+    /// HDR V2 with deflate, base64. In a file of version 3 only where the text could not be moved to the run's
+    /// histogram file; a record in memory always has it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[ts(optional, as = "Option<String>")]
     pub hdr_v2_deflate_base64: String,
+    /// Place in the run's histogram file, from version 3 on. Absent in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub hdr_v2: Option<HistogramPlace>,
     /// Lowest value told apart, ns.
     #[ts(type = "number")]
     pub low_ns: u64,
@@ -131,6 +138,18 @@ pub struct Histogram {
     pub clipped: u64,
     /// True: from the intended start (open loop). False: from the send (closed loop response time).
     pub from_intended_start: bool,
+}
+
+/// Place of one histogram in the decompressed `histograms.hdr.zst` of its run: HDR V2 without deflate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct HistogramPlace {
+    /// First byte.
+    #[ts(type = "number")]
+    pub at: u64,
+    /// Length in bytes.
+    #[ts(type = "number")]
+    pub bytes: u64,
 }
 
 /// One second (or the rest of one) of a trial.

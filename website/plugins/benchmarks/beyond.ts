@@ -1,5 +1,6 @@
 // What do the pages above single versions need: claims with their evidence, and the runs that can be compared? Pure.
 import type {Claims, Profile} from '../../src/generated/records';
+import {isScenario} from '../../src/lib/record-files';
 import type {LoadedRun, Results} from './load';
 
 /** Data of `/benchmarks/claims/`. */
@@ -49,7 +50,7 @@ export function compareData({versions}: Results): ComparableRun[] {
       startedAt: run.started_at,
       href: `/benchmarks/${version}/${machineKey}/run/${run.id}/`,
       scenarios: scenarios.flatMap(({scenario: {key, title}}) => {
-        const file = files.find(({name}) => name === `${key}.json`);
+        const file = files.find(({name}) => isScenario(name, key));
         return file ? [{key, title, sitePath: file.sitePath}] : [];
       }),
       servers: Object.fromEntries(run.targets.map((target) => [target.key, target.title])),

@@ -3,7 +3,9 @@ import {createHash} from 'node:crypto';
 import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import type {Blessing, Claims, Index, IndexFile, IndexMachine, IndexRun, Run} from '../../src/generated/records';
+import {text as textOf} from '../../src/lib/packed';
 import {type PageScenario, pageScenario} from '../../src/lib/record';
+import {isScenario} from '../../src/lib/record-files';
 import {loadBlessings} from './blessings';
 import {type LoadedCalibration, loadCalibrations} from './calibration';
 import type {Database} from './database';
@@ -88,8 +90,10 @@ function loadRun(
   }
   const run = readChecked(root, first, (name, text) => validator.check('run', name, text));
   const scenarios = files
-    .filter((file) => file !== first)
+    .filter(({name}) => isScenario(name))
     .map((file) => readChecked(root, file, (name, text) => pageScenario(validator.check('scenario', name, text))));
+  // No page shows histograms; the file is offered, so it has to be the one that was written.
+  for (const file of files.filter((one) => one !== first && !isScenario(one.name))) checkDigest(root, file, readFileSync(file.diskPath));
   for (const [name, told] of [['run', run.id], ...scenarios.map((s) => ['scenario', s.run_id])]) {
     if (told !== at.run.id) {
       throw new ResultsProblem(
@@ -106,16 +110,28 @@ function loadRun(
 function readChecked<T>(root: string, file: RawFile, check: (name: string, text: string) => T): T {
   const name = shown(root, file.diskPath);
   const bytes = readFileSync(file.diskPath);
-  const record = check(name, bytes.toString('utf8'));
+  const record = check(name, unpacked(name, bytes));
+  checkDigest(root, file, bytes);
+  return record;
+}
+
+function checkDigest(root: string, file: RawFile, bytes: Buffer): void {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   if (sha256 !== file.sha256) {
     throw new ResultsProblem(
-      name,
+      shown(root, file.diskPath),
       `its SHA-256 is ${sha256.slice(0, 12)}…, the index says ${file.sha256.slice(0, 12)}…`,
       'the file was changed after it was written; restore it from version control',
     );
   }
-  return record;
+}
+
+function unpacked(name: string, bytes: Buffer): string {
+  try {
+    return textOf(name, bytes);
+  } catch (error) {
+    throw new ResultsProblem(name, `is not a whole zstd file: ${error instanceof Error ? error.message : String(error)}`, 'restore the file from version control or measure again');
+  }
 }
 
 function rawFile(root: string, folder: string, indexFile: string, file: IndexFile): RawFile {

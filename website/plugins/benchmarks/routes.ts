@@ -1,6 +1,7 @@
 // Which pages follow from the stored results, and which data does each need? Pure: nothing is read or written.
 import type {Profile, Run, RunState} from '../../src/generated/records';
 import type {PageScenario} from '../../src/lib/record';
+import {HISTOGRAMS, isScenario} from '../../src/lib/record-files';
 import {claimsData, compareData} from './beyond';
 import {breakable} from './breakable';
 import {gateData} from './gate';
@@ -237,6 +238,6 @@ function databaseLink({name, sitePath, bytes, sha256}: RawLink): RawLink {
 
 function rawLinks(loaded: LoadedRun, only?: string): RawLink[] {
   return loaded.files
-    .filter(({name}) => only === undefined || name === 'run.json' || name === `${only}.json`)
+    .filter(({name}) => only === undefined || name === 'run.json' || name === HISTOGRAMS || isScenario(name, only))
     .map(({name, sitePath, bytes, sha256}) => ({name, sitePath, bytes, sha256}));
 }

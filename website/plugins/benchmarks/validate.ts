@@ -79,10 +79,11 @@ export class Validator {
   }
 }
 
-// Version 2 of runs, their index and calibrations added fields that may be absent, so a record of version 1 is one of version 2 without them.
+// Versions 2 and 3 of runs and their index, and 2 of calibrations, added fields that may be absent, so an older record is one of the newest
+// version without them.
 function migrated(value: unknown, version: number): unknown {
   const record = value as {schema_version?: unknown};
-  return record.schema_version === 1 ? {...record, schema_version: version} : value;
+  return typeof record.schema_version === 'number' && record.schema_version >= 1 && record.schema_version < version ? {...record, schema_version: version} : value;
 }
 
 function describe(errors: ErrorObject[] = []): string {

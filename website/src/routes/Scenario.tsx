@@ -16,6 +16,7 @@ import {badge, findings, isWire, labelsOf, trialsPerCell} from '../lib/finding';
 import {diskSentence, isDurable, withoutStock} from '../lib/durable';
 import {rateGroups} from '../lib/openloop';
 import {partsOf, withCells} from '../lib/parts';
+import {histogramSources} from '../lib/histograms';
 import {isAtOneRate} from '../lib/ratetable';
 import {type PageScenario, roleOf} from '../lib/record';
 import {environmentGroups, plainKey} from '../lib/sources';
@@ -159,7 +160,7 @@ export default function Scenario({record, run, sources, place}: Props): ReactNod
         Whole histograms and every trial, as written by {run.tool.name} {run.tool.version}.
       </p>
       <RawData files={place.raw} />
-      <Histograms files={place.raw.filter(({sitePath}) => sitePath.endsWith(`/${scenario.key}.json`)).map(({name, sitePath, bytes}) => ({name, sitePath, bytes}))} />
+      <Histograms files={histogramSources(place.raw, scenario.key)} />
       <p>
         See also: <Link to={`/benchmarks/trends/${scenario.key}/`}>trend over versions</Link>, <Link to="/benchmarks/compare/">compare two runs</Link>,{' '}
         <Link to="/benchmarks/claims/">claims</Link>.

@@ -131,9 +131,12 @@ fn judges<'a>(definition: &Definition, machine: &'a OnMachine) -> Result<Vec<Jud
             scenario => format!("no run of version {version} here has the scenario {scenario}"),
         });
     }
-    let file = if of_parts { "run" } else { definition.scenario.as_str() };
+    let file = |run: &'a Run| {
+        let entry = run.scenarios.iter().find(|entry| entry.key == definition.scenario);
+        entry.map_or("run.json", |entry| entry.file.as_str())
+    };
     let judges = holding
         .into_iter()
-        .map(|(stored, record)| (&stored.run, record, format!("{}/{file}.json", stored.folder)));
+        .map(|(stored, record)| (&stored.run, record, format!("{}/{}", stored.folder, file(&stored.run))));
     Ok(judges.collect())
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 impl Rows<'_> {
     pub(super) fn campaign(&self, run: &Run, record_sha256: &str) -> anyhow::Result<i64> {
         let mut all = fields(run)?;
-        // Each has rows of its own.
-        for part in ["schema", "tool", "targets", "scenarios", "components"] {
+        // Each has rows of its own, or follows from them.
+        for part in ["schema", "tool", "targets", "scenarios", "histograms", "components"] {
             take(&mut all, part);
         }
         let mut machine = take_part(&mut all, "machine");

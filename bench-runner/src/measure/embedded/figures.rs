@@ -171,6 +171,7 @@ pub(super) fn keep_histograms(trial: &mut Trial, told: &[PhaseHistogram]) {
     trial.histograms.extend(told.iter().map(|one| Histogram {
         operation: one.operation.clone(),
         hdr_v2_deflate_base64: one.hdr_v2_deflate_base64.clone(),
+        hdr_v2: None,
         low_ns: one.low_ns,
         high_ns: one.high_ns,
         digits: one.digits,

@@ -6,6 +6,7 @@ import type {ComparableRun} from '../../../plugins/benchmarks/beyond';
 import ScrollTable from '../../components/ScrollTable';
 import {island} from '../../document/island';
 import type {ScenarioRecord} from '../../generated/records';
+import {fetchedJson} from '../../lib/fetched';
 import {compareRecords, findRun, refusal} from '../../lib/compare';
 import {shorten} from '../../lib/format';
 import {MODE_LABELS} from '../../lib/record';
@@ -125,11 +126,7 @@ function useFetched<T>(paths: string[]): T[] | string {
   const wantedPaths = paths.join(' ');
   useEffect(() => {
     let wanted = true;
-    const fetched = wantedPaths.split(' ').map(async (path) => {
-      const reply = await fetch(withBaseUrl(path));
-      if (!reply.ok) throw new Error(`${path}: HTTP ${reply.status}`);
-      return (await reply.json()) as T;
-    });
+    const fetched = wantedPaths.split(' ').map((path) => fetchedJson<T>(withBaseUrl(path)));
     Promise.all(fetched)
       .then((all) => wanted && setFound(all))
       .catch((error: unknown) => wanted && setFound(`The records could not be fetched: ${String(error)}`));
