@@ -168,8 +168,11 @@ const CASES: &[Case] = &[
     ),
     ("bench-runner bisect --good v1.2 --bad HEAD", "", "--budget 10s", Server, &[3]),
     ("bench-runner bisect --good main~32 --bad main --budget 10m", "", "", Server, &[3]),
-    ("bench-runner calibrate", "", "--gates 0", Server, &[0]),
-    ("bench-runner calibrate --slice 10m --gates 8", "", "--budget 2s", Server, &[0]),
+    // A server with one layout only has none: tests/calibrate.rs calibrates one that cargo builds.
+    ("bench-runner calibrate", "", "--gates 0", Server, &[1]),
+    ("bench-runner calibrate --slice 10m --gates 8", "", "--budget 2s", Server, &[1]),
+    // The gate of the fixture is none of one program, and nothing is calibrated there.
+    ("bench-runner calibrate --add target/bench-gate/gate.json", ARTIFACT, "", Here, &[1]),
 ];
 
 /// The commands that the documents show, each with a place where it stands. `command-line.md` has the help texts, which a unit

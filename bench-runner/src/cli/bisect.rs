@@ -3,7 +3,7 @@
 use super::gate::{Told, read_counted, read_definition};
 use super::selection::duration;
 use super::stdout::put;
-use super::{EXIT_FINE, EXIT_INCONCLUSIVE, EXIT_USAGE, Format, Global};
+use super::{EXIT_FINE, EXIT_INCONCLUSIVE, EXIT_TOOL_ERROR, EXIT_USAGE, Format, Global};
 use crate::campaign::gate::Options;
 use crate::campaign::gate::bisect::{Bisection, Commit, bisect, short};
 use crate::output::{document, escape, table};
@@ -21,9 +21,11 @@ use std::time::Duration;
   bench-runner bisect --good main~32 --bad main --budget 10m
 
 Each gate compares a commit with the good one and halves those that are left: 32 commits take 6 gates. After the first, only \
-the loads are measured that it called slower. A commit that does not build, or of which nothing can be said, is passed over.
+the loads are measured that it called slower. A commit that does not build, or of which nothing can be said, is passed over, \
+four at most. Where the commit that is found does not have most of the change, a last gate compares it with its parent. \
+Ctrl-C ends it and prints the gates until then.
 
-Exit codes: 0 the commit was found; 1 a build or a file failed; 3 it is one of several, or the bad commit is not slower; \
+Exit codes: 0 the commit was found; 1 a file failed, or it was stopped; 3 it is one of several, or the bad commit is not slower; \
 64 usage error.")]
 pub(super) struct Args {
     /// A commit that is fast
@@ -70,6 +72,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         budget: args.budget,
         seed: args.seed,
         measure_identical: false,
+        keep_builds: false,
         command: super::run::command_line(),
     };
     let found = bisect(&options, &stop, &mut Told { quiet: global.quiet })?;
@@ -78,7 +81,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         Format::Human => format!("{}\n{}\n", gates(&found, table::human), said(&found)),
         Format::Markdown => format!("{}\n\n{}\n", gates(&found, table::markdown), said(&found)),
     })?;
-    Ok(if found.suspects.len() == 1 { EXIT_FINE } else { EXIT_INCONCLUSIVE })
+    if let Some(why) = &found.ended {
+        eprintln!("bench-runner: {}", escape::terminal(why));
+        return Ok(EXIT_TOOL_ERROR);
+    }
+    Ok(if found.is_found { EXIT_FINE } else { EXIT_INCONCLUSIVE })
 }
 
 fn said(found: &Bisection) -> String {
@@ -87,10 +94,12 @@ fn said(found: &Bisection) -> String {
         [] => {
             "The bad commit is not proven slower than the good one: there is nothing to look for.".to_owned()
         }
-        [one] => format!("First slower commit: {}", name(one)),
+        [one] if found.is_found => format!("First slower commit: {}", name(one)),
         several => {
             let names: Vec<String> = several.iter().map(name).collect();
-            format!("One of these; of all but the last nothing could be said:\n  {}", names.join("\n  "))
+            let why =
+                if found.ended.is_some() { "it ended early" } else { "the gates cannot tell them apart" };
+            format!("One or more of these; {why}:\n  {}", names.join("\n  "))
         }
     }
 }
@@ -103,10 +112,11 @@ fn gates(found: &Bisection, drawn: Drawn) -> String {
         .iter()
         .map(|one| {
             let commit = format!("{} {}", short(&one.commit.id), escape::name(&one.commit.subject));
-            vec![commit, one.outcome.words().to_owned(), escape::name(&one.reason)]
+            let against = if one.is_against_parent { "its parent" } else { "the good one" };
+            vec![commit, against.to_owned(), one.outcome.words().to_owned(), escape::name(&one.reason)]
         })
         .collect();
-    drawn(&["commit", "against the good one", "why"], &[], &rows)
+    drawn(&["commit", "against", "verdict", "why"], &[], &rows)
 }
 
 fn as_json(found: &Bisection) -> String {
@@ -115,8 +125,18 @@ fn as_json(found: &Bisection) -> String {
     let tried: Vec<_> = found
         .tried
         .iter()
-        .map(|one| json!({"commit": commit(&one.commit), "outcome": one.outcome, "reason": one.reason}))
+        .map(|one| {
+            let against = if one.is_against_parent { "parent" } else { "good" };
+            let commit = commit(&one.commit);
+            json!({"commit": commit, "against": against, "outcome": one.outcome, "reason": one.reason})
+        })
         .collect();
-    let body = json!({"suspects": suspects, "gates": tried, "loads": found.loads});
+    let body = json!({
+        "suspects": suspects,
+        "found": found.is_found,
+        "gates": tried,
+        "loads": found.loads,
+        "ended": found.ended,
+    });
     format!("{:#}\n", document("bisect", body))
 }

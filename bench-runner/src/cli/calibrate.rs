@@ -4,11 +4,11 @@ use super::gate::{Told, read_definition};
 use super::selection::duration;
 use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
-use crate::campaign::gate::calibrate::{Calibrating, calibrate};
-use crate::model::{Calibration, InjectedAs};
+use crate::campaign::gate::calibrate::{Calibrating, add_identical, calibrate};
+use crate::model::{Calibration, Gate, InjectedAs};
 use crate::output::table;
 use anyhow::Context as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -18,10 +18,13 @@ use std::time::Duration;
 #[command(after_help = "Examples:
   bench-runner calibrate                     for an hour; the next call continues
   bench-runner calibrate --slice 10m --gates 8
+  bench-runner calibrate --add target/bench-gate/gate.json
 
-Two gates in three compare builds of the same code that differ in the names of their symbols and in their layout; the others \
-slow it by 5 or 10 %, as CPU work or as sleep, or pause it for 1 % of the time. Noise is \
-measured first, apart from the gates. Finished gates are stored in results/calibration/<machine>.json at once.")]
+Four gates in seven compare builds of the same code that differ in the names of their symbols or in comments, and in their \
+layout; the others slow it by 3, 5 or 10 %, as CPU work or as sleep, or delay 1 % of the replies by 5 ms. Noise is \
+measured first, apart from the gates. Finished gates are stored in results/calibration/<machine>.json at once, and the counts are \
+printed after each. Gates that were not measured, or whose budget ended first, are counted apart. A calibration of another rule, \
+gate's file, runner or machine is renamed, and a new one begins; another budget is refused.")]
 pub(super) struct Args {
     /// The commit to compare with itself
     #[arg(long, value_name = "REF", default_value = "HEAD")]
@@ -29,7 +32,7 @@ pub(super) struct Args {
     /// What to measure [default: as for gate]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Start no gate after this time
+    /// Start no gate that would probably end after this time, but for the first
     #[arg(long, value_name = "TIME", default_value = "60m", value_parser = duration)]
     slice: Duration,
     /// Start no gate once this many are stored
@@ -38,6 +41,9 @@ pub(super) struct Args {
     /// Budget of each gate
     #[arg(long, value_name = "TIME", default_value = "20m", value_parser = duration)]
     budget: Duration,
+    /// Measure nothing; count gates of the same program on both sides (gate --measure-identical) among those of no change
+    #[arg(long, value_name = "GATE.JSON", num_args = 1..)]
+    add: Vec<PathBuf>,
     /// Folder of the records [default: <root>/results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
@@ -46,13 +52,22 @@ pub(super) struct Args {
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let (definition, gate_sha256) = read_definition(args.config.as_deref(), global)?;
+    let results = args.results.clone().unwrap_or_else(|| global.root.join("results"));
+    if !args.add.is_empty() {
+        let gates = args.add.iter().map(|path| read_gate(path)).collect::<anyhow::Result<Vec<Gate>>>()?;
+        let (calibration, path, new) = add_identical(&results, &gate_sha256, &gates)?;
+        if !global.quiet {
+            eprintln!("{new} of {} gates were new", gates.len());
+        }
+        return print(&calibration, &path, global);
+    }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
     }
     let asked = Calibrating {
         root: global.root.clone(),
-        results: args.results.unwrap_or_else(|| global.root.join("results")),
+        results,
         definition,
         gate_sha256,
         commit: args.commit,
@@ -62,12 +77,21 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         command: super::run::command_line(),
     };
     let (calibration, path) = calibrate(&asked, &stop, &mut Told { quiet: global.quiet })?;
+    print(&calibration, &path, global)
+}
+
+fn print(calibration: &Calibration, path: &Path, global: &Global) -> anyhow::Result<u8> {
     put(&match global.format {
-        Format::Json => format!("{:#}\n", serde_json::to_value(&calibration)?),
-        Format::Human => format!("{}\ncalibration  {}\n", shown(&calibration, table::human), path.display()),
-        Format::Markdown => shown(&calibration, table::markdown),
+        Format::Json => format!("{:#}\n", serde_json::to_value(calibration)?),
+        Format::Human => format!("{}\ncalibration  {}\n", shown(calibration, table::human), path.display()),
+        Format::Markdown => shown(calibration, table::markdown),
     })?;
     Ok(EXIT_FINE)
+}
+
+fn read_gate(path: &Path) -> anyhow::Result<Gate> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{} is no gate.json of this runner", path.display()))
 }
 
 type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;
@@ -83,11 +107,12 @@ fn shown(calibration: &Calibration, drawn: Drawn) -> String {
                     None => "nothing".to_owned(),
                     Some(InjectedAs::Spin) => format!("+{} % as work", rate.injected_percent),
                     Some(InjectedAs::Sleep) => format!("+{} % as sleep", rate.injected_percent),
-                    Some(InjectedAs::Tail) => format!("pauses, {} % of the time", rate.injected_percent),
+                    Some(InjectedAs::Tail) => format!("{} % of replies 5 ms later", rate.injected_percent),
                 },
                 rate.gates.to_string(),
                 rate.regression.to_string(),
                 rate.undecided.to_string(),
+                rate.unfinished.to_string(),
                 format!("{} to {}", percent(rate.rate_low), percent(rate.rate_high)),
             ]
         })
@@ -108,6 +133,10 @@ fn shown(calibration: &Calibration, drawn: Drawn) -> String {
     format!(
         "{}\n\n{}\n",
         drawn(&["scenario", "metric", "block sd", "finds", "class"], &[2, 3], &noise),
-        drawn(&["injected", "gates", "said regression", "undecided", "95 % interval"], &[1, 2, 3, 4], &rates)
+        drawn(
+            &["injected", "gates", "said regression", "undecided", "unfinished", "95 % interval"],
+            &[1, 2, 3, 4, 5],
+            &rates
+        )
     )
 }

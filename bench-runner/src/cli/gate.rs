@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// Write gate.json, junit.xml and comment.md here
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Measure even where base and head are the same bytes
+    /// Measure even where base and head are the same bytes, each in layouts of its own; `calibrate --add` counts such gates
     #[arg(long)]
     measure_identical: bool,
     /// An environment variable of head's servers alone
@@ -89,6 +89,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         budget: args.budget,
         seed: args.seed,
         measure_identical: args.measure_identical,
+        keep_builds: false,
         command: super::run::command_line(),
     };
     let gate = run(&options, &stop, &mut Told { quiet: global.quiet })?;

@@ -14,6 +14,9 @@ pub fn share_interval(red: u32, n: u32) -> (f64, f64) {
     let tail = (1.0 - LEVEL) / 2.0;
     let (k, n) = (f64::from(red.min(n)), f64::from(n));
     let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(0.0, |beta| beta.inverse_cdf(p));
+    if n == 0.0 {
+        return (0.0, 1.0);
+    }
     let low = if k == 0.0 { 0.0 } else { quantile(k, n - k + 1.0, tail) };
     let high = if k == n { 1.0 } else { quantile(k + 1.0, n - k, 1.0 - tail) };
     (low, high)
@@ -33,14 +36,16 @@ pub fn rates(gates: &[CalibrationGate]) -> Vec<CalibrationRate> {
     kinds
         .into_iter()
         .map(|(injected_percent, injected_as)| {
-            let of_kind = |gate: &&CalibrationGate| {
-                gate.injected_percent == injected_percent && gate.injected_as == injected_as
-            };
+            let of_kind = gates
+                .iter()
+                .filter(|gate| gate.injected_percent == injected_percent && gate.injected_as == injected_as);
+            let (finished, unfinished): (Vec<&CalibrationGate>, Vec<_>) =
+                of_kind.partition(|gate| !gate.unfinished);
+            let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
             let said = |wanted: &[GateOutcome]| {
-                let count = gates.iter().filter(of_kind).filter(|gate| wanted.contains(&gate.outcome));
-                u32::try_from(count.count()).unwrap_or(u32::MAX)
+                number(finished.iter().filter(|gate| wanted.contains(&gate.outcome)).count())
             };
-            let all = u32::try_from(gates.iter().filter(of_kind).count()).unwrap_or(u32::MAX);
+            let all = number(finished.len());
             let regression = said(&[GateOutcome::Regression]);
             let (rate_low, rate_high) = share_interval(regression, all);
             CalibrationRate {
@@ -50,6 +55,7 @@ pub fn rates(gates: &[CalibrationGate]) -> Vec<CalibrationRate> {
                 regression,
                 improvement: said(&[GateOutcome::Improvement]),
                 undecided: said(&[GateOutcome::Inconclusive, GateOutcome::NotMeasured]),
+                unfinished: number(unfinished.len()),
                 rate_low,
                 rate_high,
             }
@@ -90,6 +96,8 @@ mod tests {
             outcome,
             reason: String::new(),
             measured_s: 1.0,
+            unfinished: false,
+            sides: None,
             series: Vec::new(),
         }
     }
@@ -110,6 +118,20 @@ mod tests {
         // 1 − 0.05^(1/299) < 0.01 is what the rule of three hundred rests on; the two-sided end lies a little higher.
         assert!(1.0 - 0.05_f64.powf(1.0 / 299.0) < 0.01);
         assert!(share_interval(0, 299).1 < 0.0123);
+    }
+
+    #[test]
+    fn gates_that_did_not_end_by_themselves_are_beside_the_count() {
+        use GateOutcome::{Inconclusive, NotMeasured, Pass};
+        let unfinished = |outcome| CalibrationGate { unfinished: true, ..gate(0.0, None, outcome) };
+        let mut all = vec![unfinished(Inconclusive), unfinished(NotMeasured)];
+        let rate = rates(&all).remove(0);
+        assert_eq!((rate.gates, rate.undecided, rate.unfinished), (0, 0, 2));
+        assert_eq!((rate.rate_low, rate.rate_high), (0.0, 1.0), "nothing is known");
+        all.extend([gate(0.0, None, Pass), gate(0.0, None, Inconclusive)]);
+        let rate = rates(&all).remove(0);
+        assert_eq!((rate.gates, rate.undecided, rate.unfinished), (2, 1, 2));
+        assert_eq!((rate.rate_low, rate.rate_high), share_interval(0, 2));
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub struct Calibration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub rule: Option<String>,
+    /// Budget of each gate, s: a gate that may measure longer errs otherwise. Absent in version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub budget_s: Option<f64>,
     /// How blocks scatter where nothing was changed.
     pub noise: Vec<CalibrationNoise>,
     /// Gates carried out, in order of time.
@@ -70,8 +74,62 @@ pub enum InjectedAs {
     Spin,
     /// Waiting: no CPU time.
     Sleep,
-    /// Pauses of 5 ms, so many percent of the time: a few requests are slow.
+    /// Replies that leave 5 ms later, those of so many percent of the requests: a few requests are slow.
     Tail,
+}
+
+impl InjectedAs {
+    /// As a server is told.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spin => "spin",
+            Self::Sleep => "sleep",
+            Self::Tail => "tail",
+        }
+    }
+}
+
+/// How head came to have other bytes than base, beside what was injected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum HeadKind {
+    /// The same commit with other names of its symbols, and so functions in another order.
+    Symbols,
+    /// Comments in front of each Rust file: other line numbers.
+    Comments,
+    /// It has the same bytes: a gate of a change that makes no difference, in layouts of its own for each side.
+    Identical,
+}
+
+impl HeadKind {
+    /// As people read it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Symbols => "other symbols",
+            Self::Comments => "comments",
+            Self::Identical => "identical build",
+        }
+    }
+}
+
+/// What was compared with what, by which runner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationSides {
+    /// The commit that both were built from: base's, where two were compared.
+    pub commit: String,
+    /// SHA-256 of base's program without symbols and notes.
+    pub base_stripped_sha256: String,
+    /// Of head's.
+    pub head_stripped_sha256: String,
+    /// How they differ.
+    pub head_kind: HeadKind,
+    /// What head's servers were told to be slowed by, for example `spin:5`; empty: nothing.
+    pub injected: String,
+    /// Version of the runner.
+    pub runner: String,
 }
 
 /// One gate of which the truth was known.
@@ -85,7 +143,7 @@ pub struct CalibrationGate {
     /// Seed.
     #[ts(type = "number")]
     pub seed: u64,
-    /// How much slower head was made, percent of its CPU time; 0: base and head were the same.
+    /// How much slower head was made, percent of its CPU time or, as a tail, of its requests; 0: base and head did the same.
     pub injected_percent: f64,
     /// As what. Absent: nothing was injected.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +155,14 @@ pub struct CalibrationGate {
     pub reason: String,
     /// How long it measured, s.
     pub measured_s: f64,
+    /// It was not measured, or its time was up before its series were: it is in no count. Absent: it was.
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[ts(optional, as = "Option<bool>")]
+    pub unfinished: bool,
+    /// What was compared. Absent in version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub sides: Option<CalibrationSides>,
     /// What it said of each series.
     pub series: Vec<CalibrationSeries>,
 }
@@ -129,16 +195,25 @@ pub struct CalibrationRate {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub injected_as: Option<InjectedAs>,
-    /// Gates.
+    /// Gates that ended by themselves.
     pub gates: u32,
     /// Of them, those that said regression.
     pub regression: u32,
     /// Improvement.
     pub improvement: u32,
-    /// Inconclusive or not measured.
+    /// Inconclusive; in version 1, or not measured.
     pub undecided: u32,
+    /// Gates beside them that were not measured, or whose time was up.
+    #[serde(default)]
+    #[ts(optional, as = "Option<u32>")]
+    pub unfinished: u32,
     /// Lower end of the exact 95 % interval of the share that said regression.
     pub rate_low: f64,
     /// Its upper end.
     pub rate_high: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+pub(super) fn is_false(it_is: &bool) -> bool {
+    !*it_is
 }

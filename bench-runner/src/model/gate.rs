@@ -128,6 +128,11 @@ pub struct Gate {
     pub profiles: Vec<GateProfile>,
     /// Scenarios that the budget had no room for, and why.
     pub left_out: Vec<String>,
+    /// Base and head are the same program, and were measured all the same, each in layouts of its own: what is said counts as
+    /// a false alarm or as none. Absent: they are not, or were not measured.
+    #[serde(default, skip_serializing_if = "super::calibration::is_false")]
+    #[ts(optional, as = "Option<bool>")]
+    pub identical: bool,
     /// The command that was given.
     pub command: String,
     /// Remarks that belong beside the figures.

@@ -45,6 +45,9 @@ pub struct BuildRecipe {
     /// What makes symbols of the same code have other names, and functions another order: a calibration compares such builds.
     #[serde(skip)]
     pub salt: String,
+    /// Comment lines that are put in front of every Rust file: a calibration compares such builds as well.
+    #[serde(skip)]
+    pub comments: usize,
 }
 
 /// A build that can be slowed by a known share.

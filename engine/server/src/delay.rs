@@ -2,9 +2,11 @@
 //! is known. Only in builds with the feature `injected-delay`.
 //!
 //! Each turn costs so many percent more of the CPU time that it took: as work (`spin:10`), or as waiting (`sleep:10`),
-//! which CPU time does not show. Sleeps are saved up until they are long enough to be kept. Or the thread pauses 5 ms now and
-//! then, so many percent of the time (`tail:1`): a few requests are slow, and nothing else changes.
+//! which CPU time does not show. Sleeps are saved up until they are long enough to be kept. Or so many percent of the requests are
+//! answered 5 ms later (`tail:1`): the replies of one connection and turn are kept back by the toss of a coin, with those behind
+//! them on the same connection, which may not overtake them. Other connections do not wait, and the thread does not sleep.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
@@ -18,8 +20,8 @@ const VARIABLE: &str = "PLUMBKV_INJECTED_DELAY";
 /// A sleep is at least this long: shorter ones are mostly waking up.
 const SHORTEST: Duration = Duration::from_micros(200);
 
-/// How long a pause is.
-const PAUSE: Duration = Duration::from_millis(5);
+/// How much later a reply leaves.
+const LATE: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -37,8 +39,9 @@ pub(crate) struct Delay {
     paid: Duration,
     /// What is still to be slept, s; below nought where a sleep was too long.
     debt: f64,
-    /// When the next pause is due.
-    pause_at: Instant,
+    /// Connections whose replies are kept back, and until when: all equally long, so the first is due first.
+    held: VecDeque<(Instant, usize)>,
+    random: fastrand::Rng,
 }
 
 impl Delay {
@@ -53,7 +56,32 @@ impl Delay {
     }
 
     fn of(kind: Kind, share: f64) -> Self {
-        Self { kind, share, paid: thread_cpu(), debt: 0.0, pause_at: Instant::now() + until_pause(share) }
+        // The same in each process, so that trials differ by nothing that need not differ.
+        let random = fastrand::Rng::with_seed(5);
+        Self { kind, share, paid: thread_cpu(), debt: 0.0, held: VecDeque::new(), random }
+    }
+
+    /// Whether the next replies of a connection are to be late.
+    pub(crate) fn draws(&mut self) -> bool {
+        self.kind == Kind::Tail && self.random.f64() < self.share
+    }
+
+    /// The replies of a connection are kept back from now on, until it comes out of [`due`](Self::due).
+    pub(crate) fn hold(&mut self, slot: usize) {
+        self.held.push_back((Instant::now() + LATE, slot));
+    }
+
+    /// A connection whose replies were kept back long enough.
+    pub(crate) fn due(&mut self) -> Option<usize> {
+        // The clock is not asked where nothing waits.
+        let (until, slot) = *self.held.front()?;
+        (until <= Instant::now()).then(|| self.held.pop_front())?;
+        Some(slot)
+    }
+
+    /// `due`, or when the next replies are, if that is before.
+    pub(crate) fn or_earlier(&self, due: Instant) -> Instant {
+        self.held.front().map_or(due, |(until, _)| due.min(*until))
     }
 
     /// Makes what was done since the last call take longer.
@@ -73,21 +101,10 @@ impl Delay {
                     self.debt -= begin.elapsed().as_secs_f64();
                 }
             }
-            Kind::Tail => {
-                if begin >= self.pause_at {
-                    std::thread::sleep(PAUSE);
-                    self.pause_at = Instant::now() + until_pause(self.share);
-                }
-            }
+            Kind::Tail => {}
         }
         self.paid = thread_cpu();
     }
-}
-
-/// Time until the next pause, so that pauses take that share of it: memoryless, for a trial may be short.
-fn until_pause(share: f64) -> Duration {
-    let mean = PAUSE.as_secs_f64() / share.max(1e-6);
-    Duration::from_secs_f64(-mean * (1.0 - fastrand::f64()).ln())
 }
 
 fn thread_cpu() -> Duration {
@@ -149,17 +166,26 @@ mod tests {
     }
 
     #[test]
-    fn pauses_take_their_share_of_the_time() {
-        let mut delay = Delay::of(Kind::Tail, 0.2);
-        let (begin, mut longest, mut slow) = (Instant::now(), Duration::ZERO, Duration::ZERO);
-        while begin.elapsed() < Duration::from_secs(1) {
-            let before = Instant::now();
-            delay.stretch();
-            let took = before.elapsed();
-            longest = longest.max(took);
-            slow += if took > PAUSE / 2 { took } else { Duration::ZERO };
+    fn so_many_percent_of_replies_are_kept_back_for_so_long_and_leave_in_order() {
+        let mut delay = Delay::of(Kind::Tail, 0.01);
+        let drawn = (0..100_000).filter(|_| delay.draws()).count();
+        // Five standard deviations of 100,000 coins around 1,000.
+        assert!((843..=1_157).contains(&drawn), "{drawn}");
+        let far = Instant::now() + Duration::from_secs(60);
+        assert_eq!((delay.due(), delay.or_earlier(far)), (None, far));
+        let begin = Instant::now();
+        delay.hold(7);
+        delay.hold(3);
+        let first = delay.or_earlier(far);
+        assert!(first >= begin + LATE && first < begin + Duration::from_secs(1));
+        let mut left = Vec::new();
+        while left.len() < 2 {
+            match delay.due() {
+                Some(slot) => left.push((slot, begin.elapsed() >= LATE)),
+                None => std::thread::sleep(Duration::from_micros(100)),
+            }
         }
-        assert!(longest >= PAUSE, "{longest:?}");
-        assert!((0.05..0.6).contains(&slow.as_secs_f64()), "{slow:?}");
+        assert_eq!(left, [(7, true), (3, true)]);
+        assert!(!(0..1_000).any(|_| Delay::of(Kind::Spin, 1.0).draws()));
     }
 }

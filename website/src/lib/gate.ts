@@ -17,7 +17,7 @@ export const OUTCOME_WORDS: Record<GateOutcome, string> = {
 export const KINDS: Record<InjectedAs, {name: string; meaning: string}> = {
   spin: {name: 'work', meaning: 'CPU time'},
   sleep: {name: 'sleep', meaning: 'waiting, which CPU time does not show'},
-  tail: {name: 'pauses', meaning: '5 ms each, for so much of the time: a few requests are slow'},
+  tail: {name: 'late replies', meaning: 'so many of the replies leave 5 ms later'},
 };
 const KIND_ORDER: (InjectedAs | undefined)[] = [undefined, 'spin', 'sleep', 'tail'];
 

@@ -1,15 +1,23 @@
 //! Which commit made it slower? Gates against the good one, each of which halves the commits that are left.
 //!
 //! Every gate compares with the good commit itself, so small steps that add up are found where they pass the limit. After the
-//! first gate only the loads are measured that it called slower.
+//! first gate only the loads are measured that it called slower. A change by a part of the whole can be called either way: the
+//! commit that is found is compared with its parent, unless the two differ by most of the whole.
 
 use super::{Options, Watch, builds, run};
-use crate::model::{Gate, GateOutcome, GateStage};
+use crate::model::{Direction, Gate, GateOutcome, GateStage};
 use anyhow::{Context as _, ensure};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// So many commits of which nothing can be said are passed over.
+const SILENT_MAX: usize = 4;
+/// A pass above this share of the whole change is none: the gate passes and calls changes of that size.
+const UNCLEAR: f64 = 0.5;
+/// Where the parent has less than this share of the whole change, and the commit more than what is left, the step is seen.
+const CLEAR: f64 = 0.25;
 
 /// A commit by its id and the first line of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +28,13 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// What a gate said of a commit against the good one.
+/// What a gate said of a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tried {
     /// The commit.
     pub commit: Commit,
+    /// It was compared with its parent, and not with the good commit.
+    pub is_against_parent: bool,
     /// What was said.
     pub outcome: GateOutcome,
     /// Why.
@@ -34,78 +44,132 @@ pub struct Tried {
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bisection {
-    /// Commits of which one made it slower: one where it was found, several where those between could not be judged, none
-    /// where the bad commit is not slower than the good one.
+    /// Commits of which one made it slower; none where the bad commit is not slower than the good one.
     pub suspects: Vec<Commit>,
+    /// There is one suspect, and it is slower than its parent.
+    pub is_found: bool,
     /// The gates, in order.
     pub tried: Vec<Tried>,
     /// Keys of the loads that are slower.
     pub loads: Vec<String>,
+    /// Why it ended before its end.
+    pub ended: Option<String>,
 }
 
-/// Finds the first commit behind `options.base` whose gate is red; `options.head` is known to be.
+/// Finds the first commit behind `options.base` whose gate is red; `options.head` is known to be. What was found until an
+/// error or a signal is returned with it.
 ///
 /// # Errors
-/// There are no commits between, or a gate cannot be carried out at the ends. One that cannot be built in between is passed
-/// over.
+/// There are no commits between, or the first gate cannot be carried out. A commit that cannot be built in between is passed over.
 pub fn bisect(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> anyhow::Result<Bisection> {
-    let commits = between(&options.root, &options.base, &options.head)?;
+    // By its id: a name can be another commit an hour later, or that of a file.
+    let good = builds::resolve(&options.root, &options.base)?;
+    let commits = between(&options.root, &good, &options.head)?;
     let last = commits.last().context("there is no commit between the good and the bad one")?;
+    let options = Options { base: good.clone(), ..options.clone() };
     watch.say(&format!("{} commits: {} gates or so", commits.len(), gates(commits.len())));
-    let gate = run(&with_head(options, last), stop, watch)?;
+    let gate = run(&Options { head: last.id.clone(), ..options.clone() }, stop, watch)?;
     let mut found = Bisection {
         suspects: Vec::new(),
-        tried: vec![told(last, &gate)],
+        is_found: false,
+        tried: vec![Tried {
+            commit: last.clone(),
+            is_against_parent: false,
+            outcome: gate.outcome,
+            reason: gate.reason.clone(),
+        }],
         loads: slower_loads(&gate).into_iter().collect(),
+        ended: None,
     };
     if gate.outcome != GateOutcome::Regression {
         return Ok(found);
     }
+    let whole = moved(&gate);
     let mut narrowed = options.clone();
     if !found.loads.is_empty() {
         narrowed.only.clone_from(&found.loads);
         narrowed.counted = None;
     }
-    let suspects = search(&commits, &mut |commit| {
-        let judged = run(&with_head(&narrowed, commit), stop, watch);
-        let (outcome, tried) = match judged {
-            Ok(gate) => (gate.outcome, told(commit, &gate)),
-            Err(error) if stop.load(std::sync::atomic::Ordering::Relaxed) => return Err(error),
-            // A commit that does not build says nothing.
-            Err(error) => {
-                let reason = format!("{error:#}");
-                let outcome = GateOutcome::NotMeasured;
-                (outcome, Tried { commit: commit.clone(), outcome, reason })
+    let tried = &mut found.tried;
+    let told = narrow(&commits, &mut |commit, parent| {
+        let base = parent.map_or(&good, |parent| &parent.id).clone();
+        let judged = run(&Options { base, head: commit.id.clone(), ..narrowed.clone() }, stop, watch);
+        let (said, reason) = match judged {
+            Ok(gate) => (Said { outcome: gate.outcome, share: share(&whole, &moved(&gate)) }, gate.reason),
+            // A commit that does not build says nothing; what stops one gate would stop the next.
+            Err(error) if is_of_the_commit(&error) && !stop.load(Ordering::Relaxed) => {
+                (Said { outcome: GateOutcome::NotMeasured, share: None }, format!("{error:#}"))
             }
+            Err(error) => return Err(error),
         };
-        watch.say(&format!("{} {}: {}", short(&commit.id), commit.subject, tried.reason));
-        found.tried.push(tried);
-        Ok(match outcome {
-            GateOutcome::Regression => Some(true),
-            GateOutcome::Pass | GateOutcome::Improvement => Some(false),
-            GateOutcome::Inconclusive | GateOutcome::NotMeasured => None,
-        })
-    })?;
-    found.suspects = suspects.to_vec();
+        watch.say(&format!("{} {}: {reason}", short(&commit.id), commit.subject));
+        let (commit, is_against_parent) = (commit.clone(), parent.is_some());
+        tried.push(Tried { commit, is_against_parent, outcome: said.outcome, reason });
+        Ok(said)
+    });
+    found.suspects = told.suspects.to_vec();
+    found.is_found = told.is_found;
+    found.ended = told.ended.map(|error| format!("{error:#}"));
     Ok(found)
 }
 
-/// Halves the commits, of which the last is slow and what stands before the first is not, until one is left. `is_slow` says
-/// none of one that cannot be judged: then its neighbours are asked.
-fn search<'a>(
-    commits: &'a [Commit],
-    is_slow: &mut dyn FnMut(&Commit) -> anyhow::Result<Option<bool>>,
-) -> anyhow::Result<&'a [Commit]> {
+fn is_of_the_commit(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.is::<builds::BuildFailed>())
+}
+
+/// What a gate says of a commit.
+#[derive(Debug, Clone, Copy)]
+struct Said {
+    outcome: GateOutcome,
+    /// How much of the whole change it has, of the series that has the most: from 0 to 1 and beyond.
+    share: Option<f64>,
+}
+
+impl Said {
+    /// None where it can be slow or not.
+    fn is_slow(self) -> Option<bool> {
+        match self.outcome {
+            GateOutcome::Regression => Some(true),
+            GateOutcome::Pass | GateOutcome::Improvement => {
+                self.share.is_none_or(|share| share <= UNCLEAR).then_some(false)
+            }
+            GateOutcome::Inconclusive | GateOutcome::NotMeasured => None,
+        }
+    }
+}
+
+/// Where the search ended.
+struct Narrowed<'a> {
+    suspects: &'a [Commit],
+    is_found: bool,
+    ended: Option<anyhow::Error>,
+}
+
+/// Compares a commit with the one before it, or, without one, with the good commit.
+type Ask<'a> = dyn FnMut(&Commit, Option<&Commit>) -> anyhow::Result<Said> + 'a;
+
+/// Halves the commits, of which the last is slow and what stands before the first is not, until one is left, and compares that
+/// with its parent.
+fn narrow<'a>(commits: &'a [Commit], ask: &mut Ask<'_>) -> Narrowed<'a> {
     // The first slow one is at or behind `low`, and not behind `high`.
     let (mut low, mut high) = (0, commits.len() - 1);
     let mut silent = BTreeSet::new();
+    let mut shares = BTreeMap::from([(high, Some(1.0))]);
+    let open = |low, high, ended| Narrowed { suspects: &commits[low..=high], is_found: false, ended };
     while low < high {
         let middle = low + (high - low) / 2;
         // The nearest to the middle that can be asked.
-        let mut open: Vec<usize> = (low..high).filter(|place| !silent.contains(place)).collect();
-        open.sort_by_key(|place| place.abs_diff(middle));
-        let Some(place) = open.first().copied() else { break };
-        match is_slow(&commits[place])? {
+        let mut left: Vec<usize> = (low..high).filter(|place| !silent.contains(place)).collect();
+        left.sort_by_key(|place| place.abs_diff(middle));
+        let Some(place) = left.first().copied().filter(|_| silent.len() < SILENT_MAX) else {
+            return open(low, high, None);
+        };
+        let said = match ask(&commits[place], None) {
+            Ok(said) => said,
+            Err(error) => return open(low, high, Some(error)),
+        };
+        shares.insert(place, said.share);
+        match said.is_slow() {
             Some(true) => high = place,
             Some(false) => low = place + 1,
             None => {
@@ -113,7 +177,21 @@ fn search<'a>(
             }
         }
     }
-    Ok(&commits[low..=high])
+    let found = |ended| Narrowed { suspects: &commits[high..=high], is_found: true, ended };
+    // Its parent is the good commit: that gate has been.
+    let Some(before) = high.checked_sub(1) else { return found(None) };
+    let of = |place: usize| shares.get(&place).copied().flatten();
+    let is_clear =
+        of(before).zip(of(high)).is_some_and(|(parent, own)| parent <= CLEAR && own >= 1.0 - CLEAR);
+    if is_clear {
+        return found(None);
+    }
+    match ask(&commits[high], Some(&commits[before])) {
+        Ok(said) if said.outcome == GateOutcome::Regression => found(None),
+        // It is one of several steps: any of them can be the larger.
+        Ok(_) => open(before, (high + 1).min(commits.len() - 1), None),
+        Err(error) => open(high, high, Some(error)),
+    }
 }
 
 /// Gates that it takes where each says yes or no.
@@ -121,12 +199,24 @@ fn gates(commits: usize) -> u32 {
     1 + commits.next_power_of_two().ilog2()
 }
 
-fn with_head(options: &Options, commit: &Commit) -> Options {
-    Options { head: commit.id.clone(), ..options.clone() }
+/// By scenario and metric: how much worse head is, as a logarithm.
+type Moved = BTreeMap<(String, String), (f64, bool)>;
+
+fn moved(gate: &Gate) -> Moved {
+    let of = |one: &crate::model::GateVerdict| {
+        let ratio = one.ratio.filter(|ratio| *ratio > 0.0)?;
+        let worse = if one.direction == Direction::Higher { -ratio.ln() } else { ratio.ln() };
+        let is_slower = one.outcome == GateOutcome::Regression;
+        Some(((one.scenario.clone(), one.metric.clone()), (worse, is_slower)))
+    };
+    gate.verdicts.iter().filter_map(of).collect()
 }
 
-fn told(commit: &Commit, gate: &Gate) -> Tried {
-    Tried { commit: commit.clone(), outcome: gate.outcome, reason: gate.reason.clone() }
+/// The largest share that a series has of what it is slower by in the end.
+fn share(whole: &Moved, part: &Moved) -> Option<f64> {
+    let slower = whole.iter().filter(|(_, (worse, is_slower))| *is_slower && *worse > 0.0);
+    let shares = slower.filter_map(|(key, (worse, _))| Some(part.get(key)?.0 / worse));
+    shares.reduce(f64::max)
 }
 
 /// Keys of the loads of which a series is slower. Without any, as where only a count is larger, all are measured.
@@ -135,19 +225,28 @@ fn slower_loads(gate: &Gate) -> BTreeSet<String> {
     slower.filter(|one| one.stage != GateStage::Counted).map(|one| one.scenario.clone()).collect()
 }
 
-/// The commits behind `good` up to `bad`, oldest first: along first parents, so a merge stands for all that it brought.
+/// The commits behind `good` up to `bad`, oldest first: along first parents, so a merge stands for all that it brought, and
+/// only those that have the good one in them.
 fn between(root: &Path, good: &str, bad: &str) -> anyhow::Result<Vec<Commit>> {
     let [good, bad] = [builds::resolve(root, good)?, builds::resolve(root, bad)?];
     builds::git(root, &["merge-base", "--is-ancestor", &good, &bad])
         .with_context(|| format!("{} is not an ancestor of {}", short(&good), short(&bad)))?;
     let range = format!("{good}..{bad}");
-    let text = builds::git(root, &["log", "--first-parent", "--reverse", "--format=%H %s", &range])?;
+    let words =
+        ["log", "--no-show-signature", "--no-color", "--first-parent", "--ancestry-path", "--reverse"];
+    let text = builds::git_as_it_is(root, &[&words[..], &["--format=%H %s", &range]].concat())?;
     let commits: Vec<Commit> = text
         .lines()
         .filter_map(|line| line.split_once(' '))
         .map(|(id, subject)| Commit { id: id.to_owned(), subject: subject.to_owned() })
         .collect();
     ensure!(!commits.is_empty(), "{} and {} are the same commit", short(&good), short(&bad));
+    ensure!(
+        commits.last().is_some_and(|last| last.id == bad),
+        "the first parents of {} do not lead to {}: name a commit of the branch itself",
+        short(&bad),
+        short(&good)
+    );
     Ok(commits)
 }
 
@@ -158,52 +257,5 @@ pub fn short(id: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn commits(count: usize) -> Vec<Commit> {
-        (0..count).map(|place| Commit { id: place.to_string(), subject: String::new() }).collect()
-    }
-
-    fn place(commit: &Commit) -> usize {
-        commit.id.parse().unwrap()
-    }
-
-    #[test]
-    fn the_first_slow_commit_is_found_in_as_many_gates_as_told() {
-        for count in 1..=33 {
-            let all = commits(count);
-            for slow in 0..count {
-                let mut asked = 0;
-                let found = search(&all, &mut |commit| {
-                    asked += 1;
-                    Ok(Some(place(commit) >= slow))
-                });
-                assert_eq!(found.unwrap(), &all[slow..=slow], "{slow} of {count}");
-                assert!(asked < gates(count), "{asked} of {count}");
-            }
-        }
-        assert_eq!([1, 2, 31, 32, 33].map(gates), [1, 2, 6, 6, 7]);
-    }
-
-    #[test]
-    fn commits_that_cannot_be_judged_are_passed_over_and_told_where_they_hide_it() {
-        let all = commits(16);
-        let found = search(&all, &mut |commit| {
-            let place = place(commit);
-            Ok((!(6..=8).contains(&place)).then_some(place >= 11))
-        });
-        assert_eq!(found.unwrap(), &all[11..=11]);
-        let hidden = search(&all, &mut |commit| {
-            let place = place(commit);
-            Ok((!(6..=8).contains(&place)).then_some(place >= 7))
-        });
-        assert_eq!(hidden.unwrap(), &all[6..=9]);
-    }
-
-    #[test]
-    fn a_gate_that_stops_ends_it() {
-        let all = commits(4);
-        assert!(search(&all, &mut |_| anyhow::bail!("stopped")).is_err());
-    }
-}
+#[path = "bisect_test.rs"]
+mod tests;

@@ -5,6 +5,7 @@
 
 use super::super::begin::target_triple;
 use super::layout::{self, Link};
+use super::{checkout, whole};
 use crate::scenario::{BuildRecipe, Layouts};
 use crate::target::sha256_file;
 use anyhow::{Context as _, bail, ensure};
@@ -12,8 +13,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Where gates build, below the root.
-const FOLDER: &str = "target/gate";
+/// What a link's folder is called behind the SHA-256 of its program.
+const LINK: &str = "link";
+
+/// Variables of the environment that compilers read.
+const COMPILER: [&str; 10] = [
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_BUILD_RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+    "RUSTC_WRAPPER",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+];
+
+/// A commit that does not build: its own fault, and not that of the machine.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct BuildFailed(String);
 
 /// The programs of one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +50,26 @@ pub(super) struct Programs {
     pub(super) sha256: String,
     /// The same without symbols and notes.
     pub(super) stripped_sha256: String,
+    /// Why the same bytes can be another server: it starts or loads other files. None where they cannot.
+    pub(super) loads: Option<String>,
+}
+
+impl Programs {
+    /// Whether another one does the same, whatever it loads.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.stripped_sha256 == other.stripped_sha256
+            && (self.loads.is_none() && other.loads.is_none() || self.is_of_one_place(other))
+    }
+
+    /// Whether it starts another program.
+    pub(super) fn is_script(&self) -> bool {
+        whole::is_script(&self.program)
+    }
+
+    /// Whether both are of one commit, or one file.
+    fn is_of_one_place(&self, other: &Self) -> bool {
+        self.commit == other.commit && (!self.commit.is_empty() || self.program == other.program)
+    }
 }
 
 /// Finds or makes the programs of both sides. `tell` hears what is being built.
@@ -69,6 +109,7 @@ fn side(
     Ok(Programs {
         given: given.to_owned(),
         commit,
+        loads: whole::loads(&program),
         sha256: sha256_file(&program).with_context(|| format!("reading {}", program.display()))?,
         stripped_sha256: stripped(&program)?,
         program,
@@ -86,11 +127,16 @@ pub(super) fn resolve(root: &Path, given: &str) -> anyhow::Result<String> {
 
 /// What a call of git prints.
 pub(super) fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    Ok(git_as_it_is(folder, arguments)?.trim().to_owned())
+}
+
+/// The same with its blanks and line breaks.
+pub(super) fn git_as_it_is(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().context("running git")?;
     if !output.status.success() {
         bail!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
     }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Builds a commit; what an earlier gate built of it is taken again.
@@ -100,63 +146,131 @@ fn build(
     recipe: &BuildRecipe,
     tell: &mut dyn FnMut(&str),
 ) -> anyhow::Result<(PathBuf, Option<Link>)> {
-    let folder = root.join(FOLDER);
+    let folder = checkout::folder(root);
     let kept = folder.join("programs");
     std::fs::create_dir_all(&kept).with_context(|| format!("making {}", kept.display()))?;
-    let program = kept.join(format!("{commit}-{}", digest_of(recipe)));
+    let program = kept.join(format!("{commit}-{}", digest_of(root, commit, recipe)));
     // By what the program is: cargo links nothing where the same bytes lie there, and they were linked before.
     let link = |program: &Path| -> anyhow::Result<PathBuf> {
         let digest = sha256_file(program).with_context(|| format!("reading {}", program.display()))?;
-        Ok(kept.join(format!("{digest}.link")))
+        Ok(kept.join(format!("{digest}.{LINK}")))
     };
-    if !program.is_file() {
-        let checkout = checkout(root, &folder, commit)?;
+    let is_here =
+        program.is_file() && (recipe.layouts != Layouts::Cargo || Link::found(&link(&program)?).is_some());
+    if !is_here {
         tell(&format!("building {}", commit.get(..10).unwrap_or(commit)));
-        let (made, linked) = run_recipe(&checkout, &folder, recipe)?;
+        let checkout = checkout::at(root, commit, recipe)?;
+        if recipe.comments > 0 {
+            checkout::comment(&checkout, recipe.comments)?;
+        }
+        let (mut made, mut linked) = run_recipe(&checkout, &folder, recipe)?;
+        if linked.as_deref().is_some_and(|linked| Link::found(linked).is_none())
+            && Link::found(&link(&made)?).is_none()
+        {
+            // Cargo linked it before, and what it was linked from is gone: a gate was stopped between the two.
+            forget_link(&made)?;
+            (made, linked) = run_recipe(&checkout, &folder, recipe)?;
+        }
         if let Some(linked) = linked.filter(|linked| Link::found(linked).is_some()) {
             copy_folder(&linked, &link(&made)?)?;
         }
         // Whole or not at all, and last: a gate that is stopped must not leave half a program.
         let unfinished = program.with_extension("part");
-        std::fs::copy(&made, &unfinished)
-            .with_context(|| format!("the build left no program at {}", made.display()))?;
+        std::fs::copy(&made, &unfinished).with_context(|| format!("copying {}", made.display()))?;
         std::fs::rename(&unfinished, &program)?;
     }
     let link = Link::found(&link(&program)?);
     Ok((program, link))
 }
 
-/// The files of a folder.
-fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
-    let told = || format!("copying {} to {}", from.display(), to.display());
-    if to.exists() {
-        std::fs::remove_dir_all(to).with_context(told)?;
+/// Removes a program that cargo built, and the file that cargo made it from, so that it is linked again.
+fn forget_link(made: &Path) -> anyhow::Result<()> {
+    let Some(name) = made.file_name().map(|name| name.to_string_lossy().into_owned()) else { return Ok(()) };
+    let names = [name.clone(), name.replace('-', "_")].map(|name| format!("{name}-"));
+    let is_of_it = |found: &str| {
+        names
+            .iter()
+            .filter_map(|name| found.strip_prefix(name))
+            .any(|hash| hash.len() == 16 && hash.chars().all(|one| one.is_ascii_hexdigit()))
+    };
+    let deps = made.with_file_name("deps");
+    for entry in std::fs::read_dir(&deps).into_iter().flatten().flatten() {
+        if is_of_it(&entry.file_name().to_string_lossy()) {
+            std::fs::remove_file(entry.path())
+                .with_context(|| format!("removing {}", entry.path().display()))?;
+        }
     }
-    std::fs::create_dir_all(to).with_context(told)?;
-    for entry in std::fs::read_dir(from).with_context(told)? {
-        let entry = entry.with_context(told)?;
-        std::fs::copy(entry.path(), to.join(entry.file_name())).with_context(told)?;
+    match std::fs::remove_file(made) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", made.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes the links of all programs but these: each holds the libraries of its program.
+pub(super) fn forget_other_links(root: &Path, sides: [&Programs; 2]) -> anyhow::Result<()> {
+    let kept = checkout::folder(root).join("programs");
+    for entry in std::fs::read_dir(&kept).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        let Some((digest, _)) = name.split_once('.').filter(|(_, kind)| kind.starts_with(LINK)) else {
+            continue;
+        };
+        if sides.iter().all(|side| side.sha256 != digest) {
+            std::fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
     }
     Ok(())
 }
 
-/// Another recipe makes another program of the same commit.
-fn digest_of(recipe: &BuildRecipe) -> String {
-    use sha2::{Digest as _, Sha256};
-    let digest = Sha256::digest(format!("{recipe:?}"));
-    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+/// The files of a folder and of its folders, whole or not at all.
+fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let told = || format!("copying {} to {}", from.display(), to.display());
+    let mut part = to.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    for old in [&part, to] {
+        if old.exists() {
+            std::fs::remove_dir_all(old).with_context(told)?;
+        }
+    }
+    copy_into(from, &part).with_context(told)?;
+    std::fs::rename(&part, to).with_context(told)
 }
 
-/// The one checkout in which gates build.
-fn checkout(root: &Path, folder: &Path, commit: &str) -> anyhow::Result<PathBuf> {
-    let checkout = folder.join("checkout");
-    if !checkout.join(".git").exists() {
-        git(root, &["worktree", "prune"])?;
-        let place = checkout.to_string_lossy().into_owned();
-        git(root, &["worktree", "add", "--force", "--detach", &place, commit])?;
+fn copy_into(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_into(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), to)?;
+        }
     }
-    git(&checkout, &["checkout", "--force", "--detach", commit])?;
-    Ok(checkout)
+    Ok(())
+}
+
+/// Another recipe, compiler or flag makes another program of the same commit.
+fn digest_of(root: &Path, commit: &str, recipe: &BuildRecipe) -> String {
+    use sha2::{Digest as _, Sha256};
+    let version = |program: &str, word: &str| {
+        let output = Command::new(program).arg(word).current_dir(root).output();
+        output.map_or_else(|_| Vec::new(), |output| output.stdout)
+    };
+    let mut digest = Sha256::new();
+    digest.update(format!("{recipe:?}"));
+    digest.update(version("rustc", "-vV"));
+    digest.update(version("cc", "--version"));
+    for name in ["rust-toolchain.toml", "rust-toolchain"] {
+        // A commit can ask for a compiler of its own.
+        digest.update(git(root, &["show", &format!("{commit}:{name}")]).unwrap_or_default());
+    }
+    for name in COMPILER {
+        digest.update(format!("{name}={:?}\n", std::env::var_os(name)));
+    }
+    digest.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The program that a build makes, and the folder of what it is linked from where that is kept.
@@ -176,7 +290,8 @@ fn run_recipe(
     let mut link = None;
     if recipe.layouts == Layouts::Cargo {
         let name = made.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let (wrapper, kept) = layout::keep(folder, &name, &recipe.salt)?;
+        let elsewhere = recipe.environment.get("CARGO_TARGET_DIR").map(|folder| checkout.join(fill(folder)));
+        let (wrapper, kept) = layout::keep(folder, elsewhere.as_slice(), &name, &recipe.salt)?;
         command.env("RUSTC_WORKSPACE_WRAPPER", wrapper);
         link = Some(kept);
     }
@@ -185,7 +300,15 @@ fn run_recipe(
         let text = String::from_utf8_lossy(&output.stderr);
         let last: Vec<&str> = text.lines().rev().take(12).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
-        bail!("the build failed ({}):\n{}", output.status, last.join("\n"));
+        let words = format!("the build failed ({}):\n{}", output.status, last.join("\n"));
+        // A full disk fails every build.
+        if text.contains("No space left on device") || text.contains("os error 28") {
+            bail!(words);
+        }
+        return Err(BuildFailed(words).into());
+    }
+    if !made.is_file() {
+        return Err(BuildFailed(format!("the build left no program at {}", made.display())).into());
     }
     Ok((made, link))
 }
@@ -206,76 +329,5 @@ fn stripped(program: &Path) -> anyhow::Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-
-    /// A repository whose program is a script that says its version.
-    fn repository() -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        let run = |arguments: &[&str]| git(dir.path(), arguments).unwrap();
-        run(&["init", "--quiet"]);
-        for version in ["one", "two"] {
-            std::fs::write(dir.path().join("server.sh"), format!("#!/bin/sh\necho {version}\n")).unwrap();
-            run(&["add", "."]);
-            let author = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
-            run(&[&author[..], &["commit", "--quiet", "-m", version]].concat());
-        }
-        dir
-    }
-
-    fn recipe(command: &str) -> BuildRecipe {
-        BuildRecipe {
-            command: vec!["sh".to_owned(), "-c".to_owned(), command.to_owned()],
-            binary: "out/server".to_owned(),
-            environment: BTreeMap::from([("NAME".to_owned(), "server".to_owned())]),
-            layouts: Layouts::One,
-            calibration: None,
-            salt: String::new(),
-        }
-    }
-
-    #[test]
-    fn commits_are_built_once_and_files_are_taken_as_they_are() {
-        let dir = repository();
-        let good = recipe("mkdir -p out && cp server.sh out/$NAME");
-        let mut told = Vec::new();
-        let mut tell = |text: &str| told.push(text.to_owned());
-        let ([base, head], _) =
-            programs(dir.path(), ["HEAD~1", "HEAD"], [Some(&good); 2], &mut tell).unwrap();
-        let said = |one: &Programs| std::fs::read_to_string(&one.program).unwrap();
-        assert!(said(&base).contains("one") && said(&head).contains("two"));
-        assert!(base.commit.len() == 40 && base.stripped_sha256 != head.stripped_sha256);
-        let file = head.program.to_string_lossy().into_owned();
-        let ([again, same], _) = programs(dir.path(), ["HEAD", &file], [Some(&good); 2], &mut tell).unwrap();
-        assert_eq!(again.stripped_sha256, same.stripped_sha256);
-        assert!(same.commit.is_empty());
-        assert_eq!(told.len(), 2, "{told:?}");
-    }
-
-    #[test]
-    fn what_cannot_be_built_says_why() {
-        let dir = repository();
-        let error = |given: &str, recipe: Option<&BuildRecipe>| {
-            format!("{:#}", programs(dir.path(), [given, given], [recipe; 2], &mut |_| {}).unwrap_err())
-        };
-        let bad = recipe("echo no compiler here >&2; exit 3");
-        assert!(error("HEAD", Some(&bad)).contains("no compiler here"));
-        assert!(error("HEAD", Some(&recipe("true"))).contains("left no program"));
-        assert!(error("HEAD", None).contains("[build]"));
-        assert!(error("nowhere", Some(&bad)).contains("no file or commit"));
-        assert!(error("--upload-pack=x", Some(&bad)).contains("no file or commit"));
-    }
-
-    #[test]
-    fn symbols_do_not_make_a_program_another_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let own = std::env::current_exe().unwrap();
-        let copy = dir.path().join("bare");
-        let done = Command::new("strip").arg("--strip-all").arg("-o").arg(&copy).arg(&own).status();
-        if done.is_ok_and(|status| status.success()) {
-            assert_eq!(stripped(&own).unwrap(), stripped(&copy).unwrap());
-            assert_ne!(sha256_file(&own).unwrap(), sha256_file(&copy).unwrap());
-        }
-    }
-}
+#[path = "builds_test.rs"]
+mod tests;

@@ -1,19 +1,21 @@
 //! How often does the gate err here? Gates of which the truth is known, one after the other, until the time is up; what is
 //! done is kept, and the next time goes on behind it.
 
+pub use super::calibrated::{add_identical, stored};
+
+use super::calibrated::{file, kept, push, resumed, write};
 use super::{
-    Collected, Course, LEAST_BLOCKS, Options, Rounds, Watch, add, builds, catalogue, draw_seed, fit, labs,
-    run, steps,
+    Collected, Course, LEAST_BLOCKS, Options, Rounds, Watch, add, builds, catalogue, checkout, draw_seed,
+    fit, labs, run, steps,
 };
-use crate::export::{canonical, ensure_plain, replace_file};
-use crate::gate::{Rules, noise, rates};
+use crate::gate::{Rules, noise};
 use crate::model::{
-    CALIBRATION_SCHEMA, CALIBRATION_SCHEMA_VERSION, Calibration, CalibrationGate, CalibrationSeries,
-    GATE_RULE, Gate, GateStage, InjectedAs, Tool,
+    CALIBRATION_SCHEMA, CALIBRATION_SCHEMA_VERSION, Calibration, CalibrationGate, CalibrationRate, GATE_RULE,
+    HeadKind, InjectedAs, Tool,
 };
-use crate::scenario::{BuildRecipe, GateDefinition};
+use crate::scenario::{BuildRecipe, GateDefinition, Layouts};
 use anyhow::{Context as _, ensure};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -21,31 +23,48 @@ use std::time::{Duration, Instant};
 /// Blocks from which the noise is taken before the first gate.
 const NOISE_BLOCKS: usize = 20;
 
-/// What is injected, in turns: two gates in three compare builds of the same code.
-const ROUND: [(f64, Option<InjectedAs>); 16] = [
-    (0.0, None),
-    (0.0, None),
-    (5.0, Some(InjectedAs::Spin)),
-    (0.0, None),
-    (0.0, None),
-    (10.0, Some(InjectedAs::Sleep)),
-    (0.0, None),
-    (0.0, None),
-    (5.0, Some(InjectedAs::Sleep)),
-    (0.0, None),
-    (0.0, None),
-    (10.0, Some(InjectedAs::Spin)),
-    (0.0, None),
-    (0.0, None),
-    (1.0, Some(InjectedAs::Tail)),
-    (5.0, Some(InjectedAs::Spin)),
+/// What is injected within a round, in this order; a gate of nothing stands before each, and one more before every third. Two rounds
+/// have 40 gates of nothing, 12 of +5 %, 8 of +10 %, 6 tails, and 4 of +3 %, which the gate may pass or call.
+const INJECTED: [(f64, InjectedAs); 15] = [
+    (5.0, InjectedAs::Spin),
+    (10.0, InjectedAs::Sleep),
+    (5.0, InjectedAs::Sleep),
+    (1.0, InjectedAs::Tail),
+    (10.0, InjectedAs::Spin),
+    (3.0, InjectedAs::Spin),
+    (5.0, InjectedAs::Spin),
+    (5.0, InjectedAs::Sleep),
+    (1.0, InjectedAs::Tail),
+    (10.0, InjectedAs::Spin),
+    (5.0, InjectedAs::Spin),
+    (3.0, InjectedAs::Sleep),
+    (10.0, InjectedAs::Sleep),
+    (1.0, InjectedAs::Tail),
+    (5.0, InjectedAs::Spin),
 ];
 
-/// Heads without a change are builds with other names of their symbols, by turns.
+/// What is injected in turns.
+fn round() -> Vec<Option<(f64, InjectedAs)>> {
+    let mut all = Vec::new();
+    for (place, injected) in INJECTED.into_iter().enumerate() {
+        all.extend(std::iter::repeat_n(None, if place % 3 == 0 { 2 } else { 1 }));
+        all.push(Some(injected));
+    }
+    all
+}
+
+/// Names of symbols, and numbers of comment lines, by which heads differ.
 const SALTS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// Where calibrations stand below the results.
-const FOLDER: &str = "calibration";
+/// How the next head is built. Those without a change count for themselves, so that both kinds are in turns among them.
+fn head_of(number: usize, build: &BuildRecipe) -> (BuildRecipe, HeadKind) {
+    let turn = (number / 2) % SALTS.len();
+    if number.is_multiple_of(2) {
+        (BuildRecipe { salt: SALTS[turn].to_owned(), ..build.clone() }, HeadKind::Symbols)
+    } else {
+        (BuildRecipe { comments: turn + 1, ..build.clone() }, HeadKind::Comments)
+    }
+}
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -60,7 +79,7 @@ pub struct Calibrating {
     pub gate_sha256: String,
     /// The commit that is compared with itself.
     pub commit: String,
-    /// No gate is begun after so much time.
+    /// No gate is begun that would probably end after so much time, but for the first.
     pub slice: Duration,
     /// No gate is begun once there are so many in all.
     pub gates: usize,
@@ -68,31 +87,6 @@ pub struct Calibrating {
     pub budget: Duration,
     /// The command that was given.
     pub command: String,
-}
-
-/// The calibration of a machine, if there is one for this gate's file and rule.
-///
-/// # Errors
-/// There is one, and it cannot be read.
-pub fn stored(results: &Path, machine_key: &str, gate_sha256: &str) -> anyhow::Result<Option<Calibration>> {
-    // The name may be somebody else's: it is that of a file, and of none elsewhere.
-    if ensure_plain(machine_key).is_err() {
-        return Ok(None);
-    }
-    let path = file(results, machine_key);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
-    };
-    let found: Calibration =
-        serde_json::from_str(&text).with_context(|| format!("{} is no calibration", path.display()))?;
-    let is_of_this_gate = found.rule.as_deref() == Some(GATE_RULE) && found.gate_sha256 == gate_sha256;
-    Ok(is_of_this_gate.then_some(found))
-}
-
-fn file(results: &Path, machine_key: &str) -> PathBuf {
-    results.join(FOLDER).join(format!("{machine_key}.json"))
 }
 
 /// Goes on with the calibration of this machine. Returns it, and the file it stands in.
@@ -111,6 +105,12 @@ pub fn calibrate(
     )?;
     let arguments = recipe.command.iter().chain(&slowed.arguments).cloned().collect();
     let recipe = BuildRecipe { command: arguments, ..recipe.clone() };
+    ensure!(
+        recipe.layouts == Layouts::Cargo,
+        "base and head of a calibration would be the same bytes, for there is only one layout: it takes a build by cargo and \
+         `layouts = \"cargo\"` in [build], with which symbols get other names. Without, `bench-runner gate` works, and how often it \
+         errs here is not known"
+    );
     let definition = GateDefinition { build: Some(recipe), ..asked.definition.clone() };
     let (machine_key, found) = catalogue::this_machine(&asked.root)?;
     let path = file(&asked.results, &machine_key);
@@ -127,58 +127,100 @@ pub fn calibrate(
         base_environment: vec![(slowed.variable.clone(), String::new())],
         budget: asked.budget,
         seed: None,
-        measure_identical: true,
+        // Bytes that do not differ are no calibration: such a gate ends at once, and is refused.
+        measure_identical: false,
+        keep_builds: true,
         command: asked.command.clone(),
     };
-    let mut calibration = match stored(&asked.results, &machine_key, &asked.gate_sha256)? {
-        Some(begun) => begun,
+    let begun = Calibration {
+        schema: CALIBRATION_SCHEMA.to_owned(),
+        schema_version: CALIBRATION_SCHEMA_VERSION,
+        tool: Tool::this(),
+        machine_key,
+        machine: found,
+        gate_sha256: asked.gate_sha256.clone(),
+        rule: Some(GATE_RULE.to_owned()),
+        budget_s: Some(asked.budget.as_secs_f64()),
+        noise: Vec::new(),
+        gates: Vec::new(),
+        rates: Vec::new(),
+    };
+    let mut calibration = match resumed(&asked.results, &begun, &mut |text| watch.say(text))? {
+        Some(found) => found,
         None => {
-            let begun = Calibration {
-                schema: CALIBRATION_SCHEMA.to_owned(),
-                schema_version: CALIBRATION_SCHEMA_VERSION,
-                tool: Tool::this(),
-                machine_key,
-                machine: found,
-                gate_sha256: asked.gate_sha256.clone(),
-                rule: Some(GATE_RULE.to_owned()),
-                noise: noise(&unchanged(&options, stop, watch)?),
-                gates: Vec::new(),
-                rates: Vec::new(),
-            };
+            let begun = Calibration { noise: noise(&unchanged(&options, stop, watch)?), ..begun };
             write(&path, &begun)?;
             begun
         }
     };
-    while calibration.gates.len() < asked.gates && begin.elapsed() < asked.slice {
-        let (percent, kind) = ROUND[calibration.gates.len() % ROUND.len()];
-        let text = match kind {
-            None => String::new(),
-            Some(InjectedAs::Spin) => format!("spin:{percent}"),
-            Some(InjectedAs::Sleep) => format!("sleep:{percent}"),
-            Some(InjectedAs::Tail) => format!("tail:{percent}"),
-        };
-        watch.say(&format!(
-            "gate {}: {}",
-            calibration.gates.len() + 1,
-            if text.is_empty() { "nothing" } else { &text }
-        ));
-        options.head_environment = vec![(slowed.variable.clone(), text)];
+    let (round, mut is_first) = (round(), true);
+    while calibration.gates.len() < asked.gates {
+        // Whole gates: none is begun that would probably not end in time, but for the first.
+        let longest = calibration.gates.iter().map(|gate| gate.measured_s).fold(0.0, f64::max);
+        let left = asked.slice.saturating_sub(begin.elapsed()).as_secs_f64();
+        if left <= 0.0 || !is_first && left < longest {
+            break;
+        }
+        is_first = false;
+        let own = calibration.gates.iter().filter(|gate| !is_added(gate));
+        let done = own.clone().count();
+        let injected = round[done % round.len()];
+        let alike = own.filter(|gate| gate.injected_as == injected.map(|(_, kind)| kind)).count();
+        let text = injected.map_or_else(String::new, |(percent, kind)| format!("{}:{percent}", kind.name()));
+        let build = options.definition.build.as_ref().context("a calibration needs [build]")?;
         // Never the bytes of base: a pull request has other ones, too.
-        let salt = SALTS[calibration.gates.len() % SALTS.len()].to_owned();
-        options.head_build = options.definition.build.clone().map(|build| BuildRecipe { salt, ..build });
-        let gate = run(&options, stop, watch)?;
-        watch.say(&format!(
-            "gate {}: {}: {}",
+        let (build, head_kind) = head_of(alike, build);
+        let told = format!(
+            "gate {}: {} ({})",
             calibration.gates.len() + 1,
-            gate.outcome.words(),
-            gate.reason
-        ));
-        calibration.gates.push(kept(&gate, percent, kind));
-        calibration.rates = rates(&calibration.gates);
-        calibration.tool = Tool::this();
+            if text.is_empty() { "nothing" } else { &text },
+            head_kind.words()
+        );
+        watch.say(&told);
+        options.head_build = Some(build);
+        options.head_environment = vec![(slowed.variable.clone(), text.clone())];
+        let gate = run(&options, stop, watch)?;
+        ensure!(
+            gate.base.stripped_sha256 != gate.head.stripped_sha256,
+            "base and head are the same bytes in spite of {}: nothing would be said of pull requests. Is the build below the \
+             root, with RUSTC_WORKSPACE_WRAPPER left as it is?",
+            head_kind.words()
+        );
+        let (percent, kind) = injected.unzip();
+        push(&mut calibration, kept(&gate, percent.unwrap_or(0.0), kind, &text, head_kind));
         write(&path, &calibration)?;
+        watch.say(&format!(
+            "{told}: {} in {:.1} min: {}\nso far: {}",
+            gate.outcome.words(),
+            gate.measured_s / 60.0,
+            gate.reason,
+            quote_counts(&calibration)
+        ));
     }
     Ok((calibration, path))
+}
+
+/// Whether a gate was none of the rounds, but a pull request's.
+fn is_added(gate: &CalibrationGate) -> bool {
+    gate.sides.as_ref().is_some_and(|sides| sides.head_kind == HeadKind::Identical)
+}
+
+/// Counts of all kinds: `nothing 0 of 12 red; spin:5 3 of 3 red, 1 unfinished`.
+fn quote_counts(calibration: &Calibration) -> String {
+    let of = |rate: &CalibrationRate| {
+        let injected = rate.injected_as.map_or_else(
+            || "nothing".to_owned(),
+            |kind| format!("{}:{}", kind.name(), rate.injected_percent),
+        );
+        let mut text = format!("{injected} {} of {} red", rate.regression, rate.gates);
+        for (count, word) in [(rate.undecided, "undecided"), (rate.unfinished, "unfinished")] {
+            if count > 0 {
+                text += &format!(", {count} {word}");
+            }
+        }
+        text
+    };
+    calibration.rates.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
 /// Blocks of layouts of the same code.
@@ -187,6 +229,7 @@ fn unchanged(
     stop: &Arc<AtomicBool>,
     watch: &mut dyn Watch,
 ) -> anyhow::Result<Vec<Collected>> {
+    let _lock = checkout::lock(&options.root, stop, &mut |text| watch.say(text))?;
     let ([base, head], _) = builds::programs(
         &options.root,
         [&options.base, &options.head],
@@ -210,51 +253,43 @@ fn unchanged(
     Ok(course.all)
 }
 
-fn kept(gate: &Gate, injected_percent: f64, injected_as: Option<InjectedAs>) -> CalibrationGate {
-    CalibrationGate {
-        id: gate.id.clone(),
-        started_at: gate.started_at.clone(),
-        seed: gate.seed,
-        injected_percent,
-        injected_as,
-        outcome: gate.outcome,
-        reason: gate.reason.clone(),
-        measured_s: (gate.measured_s * 10.0).round() / 10.0,
-        series: gate
-            .verdicts
-            .iter()
-            .map(|one| CalibrationSeries {
-                scenario: one.scenario.clone(),
-                metric: one.metric.clone(),
-                outcome: one.outcome,
-                confirmed: one.stage == GateStage::Sequential,
-                ratio: one.ratio,
-            })
-            .collect(),
-    }
-}
-
-/// Whole or not at all.
-fn write(path: &Path, calibration: &Calibration) -> anyhow::Result<()> {
-    let told = || format!("writing {}", path.display());
-    let folder = path.parent().context("a file has a folder")?;
-    std::fs::create_dir_all(folder).with_context(told)?;
-    replace_file(path, canonical::to_text(calibration)?.as_bytes()).with_context(told)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
-    fn a_name_that_leads_elsewhere_has_no_calibration() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join(FOLDER)).unwrap();
-        std::fs::write(folder.path().join("secret.json"), "{").unwrap();
-        std::fs::write(folder.path().join(FOLDER).join("mine.json"), "{").unwrap();
-        for name in ["../secret", "", ".mine", "a/b", "a\0b", "mine\n"] {
-            assert!(stored(folder.path(), name, "").unwrap().is_none(), "{name:?}");
+    fn two_rounds_have_the_gates_that_are_promised() {
+        let both: Vec<_> = round().into_iter().chain(round()).collect();
+        let of = |wanted: &dyn Fn(f64, InjectedAs) -> bool| {
+            both.iter().flatten().filter(|(percent, kind)| wanted(*percent, *kind)).count()
+        };
+        let sized = |size: f64| of(&|percent, kind| percent == size && kind != InjectedAs::Tail);
+        assert_eq!(both.iter().filter(|one| one.is_none()).count(), 40);
+        assert_eq!([sized(3.0), sized(5.0), sized(10.0)], [4, 12, 8]);
+        assert_eq!(of(&|percent, kind| percent == 1.0 && kind == InjectedAs::Tail), 6);
+        for size in [3.0, 5.0, 10.0] {
+            assert!(of(&|percent, kind| percent == size && kind == InjectedAs::Sleep) >= 2, "{size}");
         }
-        assert!(stored(folder.path(), "mine", "").is_err(), "it is there, and no calibration");
+        assert_eq!(both.len(), 70);
+    }
+
+    #[test]
+    fn heads_differ_by_symbols_and_by_comments_in_turns() {
+        let command = vec!["cargo".to_owned()];
+        let build = BuildRecipe {
+            command,
+            binary: "server".to_owned(),
+            environment: std::collections::BTreeMap::new(),
+            layouts: Layouts::Cargo,
+            calibration: None,
+            salt: String::new(),
+            comments: 0,
+        };
+        let heads: Vec<_> = (0..8).map(|number| head_of(number, &build)).collect();
+        assert!(heads.iter().all(|(head, _)| *head != build));
+        assert_eq!(heads.iter().filter(|(_, kind)| *kind == HeadKind::Comments).count(), 4);
+        let different: BTreeSet<String> = heads.iter().map(|(head, _)| format!("{head:?}")).collect();
+        assert_eq!(different.len(), 8);
     }
 }

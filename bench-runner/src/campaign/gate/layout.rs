@@ -100,30 +100,35 @@ impl Shuffler {
 }
 
 /// Writes the two scripts that keep what a program called `name` is linked from below `folder`; `salt` gives its symbols other
-/// names where it is not empty. Returns the first, which
-/// calls rustc, and the folder that the link will stand in.
+/// names where it is not empty. Libraries in search paths below `folder` or `own` are kept as well: the next
+/// commit's build writes them anew under the same path. Returns the first script, which calls rustc, and the folder that the link will stand in.
 ///
 /// # Errors
-/// They cannot be written, or `folder` has a character that a shell would read.
-pub(super) fn keep(folder: &Path, name: &str, salt: &str) -> anyhow::Result<(PathBuf, PathBuf)> {
+/// They cannot be written, or a name has a quote or a line break.
+pub(super) fn keep(
+    folder: &Path,
+    own: &[PathBuf],
+    name: &str,
+    salt: &str,
+) -> anyhow::Result<(PathBuf, PathBuf)> {
     let kept = folder.join("link");
     // Cargo keeps what it built apart by the path of the script that calls rustc.
     let (rustc, linker) = (folder.join(format!("keep-rustc{salt}")), folder.join("keep-link"));
-    for word in [&*folder.to_string_lossy(), name, salt] {
-        ensure!(
-            word.chars().all(|one| one.is_alphanumeric() || "/._-+ ".contains(one)),
-            "'{word}' has a character that a shell would read"
-        );
-    }
+    // Cargo names a folder as the kernel does.
+    let own = own.iter().map(PathBuf::as_path).chain([folder]);
+    let own = own.flat_map(|one| [Some(one.to_owned()), one.canonicalize().ok()]).flatten();
+    let own = own.map(|one| Ok(format!("{}/*", quoted(&one.to_string_lossy())?)));
+    let own = own.collect::<anyhow::Result<Vec<String>>>()?.join(" | ");
+    let metadata = if salt.is_empty() { String::new() } else { format!(" -C metadata={}", quoted(salt)?) };
+    let (kept_word, linker_word) = (quoted(&kept.to_string_lossy())?, quoted(&linker.to_string_lossy())?);
+    let (name_word, crate_word) = (quoted(name)?, quoted(&name.replace('-', "_"))?);
     let fill = |text: &str| {
-        text.replace("{kept}", &kept.to_string_lossy())
-            .replace("{linker}", &linker.to_string_lossy())
-            .replace("{name}", name)
-            .replace(
-                "{metadata}",
-                &if salt.is_empty() { String::new() } else { format!(" -C metadata={salt}") },
-            )
-            .replace("{crate}", &name.replace('-', "_"))
+        text.replace("{kept}", &kept_word)
+            .replace("{linker}", &linker_word)
+            .replace("{name}", &name_word)
+            .replace("{metadata}", &metadata)
+            .replace("{crate}", &crate_word)
+            .replace("{own}", &own)
     };
     // What an earlier build left there is of another program.
     if kept.exists() {
@@ -132,6 +137,16 @@ pub(super) fn keep(folder: &Path, name: &str, salt: &str) -> anyhow::Result<(Pat
     script(&rustc, &fill(RUSTC))?;
     script(&linker, &fill(KEEP))?;
     Ok((rustc, kept))
+}
+
+/// A word that a shell takes as it is.
+fn quoted(word: &str) -> anyhow::Result<String> {
+    ensure!(
+        !word.contains(['\'', '\n', '\0']),
+        "'{}' has a quote or a line break: move the checkout, or rename the program",
+        word.escape_default()
+    );
+    Ok(format!("'{word}'"))
 }
 
 /// Calls rustc with the script below in place of the linker it was given.
@@ -143,11 +158,11 @@ for word do
     -Clinker=*) linker=${word#-Clinker=} ;;
     esac
 done
-GATE_LINKER=$linker exec "$@" -C "linker={linker}"{metadata}
+GATE_LINKER=$linker exec "$@" -C linker={linker}{metadata}
 "#;
 
 /// Keeps copies of the files that a program is linked from, then links it. Files that stay where they are would be those of
-/// the next build.
+/// the next build; so would libraries that are only named, and searched for below the checkout.
 const KEEP: &str = r#"#!/bin/sh
 set -e
 last= out=
@@ -155,13 +170,37 @@ for word do
     if [ "$last" = -o ]; then out=$word; fi
     last=$word
 done
+kept={kept}
 case "${out##*/}" in
-"{name}" | "{name}"-???????????????? | "{crate}"-????????????????)
-    part="{kept}.part"
+{name} | {name}-???????????????? | {crate}-????????????????)
+    part=$kept.part
     rm -rf "$part"
     mkdir -p "$part"
-    number=0
+    number=0 last=
     for word do
+        prefix= search=
+        if [ "$last" = -L ]; then
+            search=$word
+        else
+            case "$word" in
+            -L?*) prefix=-L search=${word#-L} ;;
+            esac
+        fi
+        last=$word
+        case "$search" in
+        "") ;;
+        {own} | [!/]*)
+            if [ -d "$search" ]; then
+                number=$((number + 1))
+                copy=$number-libraries
+                mkdir "$part/$copy"
+                for library in "$search"/lib*.a "$search"/lib*.so "$search"/lib*.so.*; do
+                    if [ -f "$library" ]; then cp "$library" "$part/$copy/"; fi
+                done
+                word=$prefix$copy
+            fi
+            ;;
+        esac
         case "$word" in
         *.o | *.rlib | *.a)
             if [ -f "$word" ]; then
@@ -175,8 +214,8 @@ case "${out##*/}" in
         printf '%s\n' "$word"
     done >"$part/words"
     printf '%s\n' "${GATE_LINKER:-cc}" >"$part/linker"
-    rm -rf "{kept}"
-    mv "$part" "{kept}"
+    rm -rf "$kept"
+    mv "$part" "$kept"
     ;;
 esac
 exec "${GATE_LINKER:-cc}" "$@"
@@ -211,7 +250,7 @@ fn main() { println!("{}", three(two(one(13)))); }
     fn a_program_is_linked_again_in_another_order_and_does_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let (rustc, kept) = keep(folder.path(), "own", "").unwrap();
+        let (rustc, kept) = keep(folder.path(), &[], "own", "").unwrap();
         std::fs::write(at("own.rs"), PROGRAM).unwrap();
         let built = Command::new(&rustc)
             .args(["rustc", "-O", "--edition", "2021", "own.rs", "-o", "own"])
@@ -247,6 +286,43 @@ fn main() { println!("{}", three(two(one(13)))); }
         let error = link.shuffled(&shuffler, 1, &folder.path().join("program")).unwrap_err().to_string();
         assert!(error.contains("gone.o"), "{error}");
         assert_eq!(Link::found(&folder.path().join("none")), None);
-        assert!(keep(Path::new("/tmp/$(x)"), "own", "").is_err());
+        assert!(keep(Path::new("/tmp/it's"), &[], "own", "").is_err());
+        assert!(keep(folder.path(), &[], "own\nother", "").is_err());
+    }
+
+    /// A library of C that answers `number`, in `folder`.
+    fn library(folder: &Path, number: u32) {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(folder.join("fast.c"), format!("int fast(void) {{ return {number}; }}\n")).unwrap();
+        let made = Command::new("sh")
+            .args(["-c", "cc -c fast.c -o fast.o && rm -f libfast.a && ar rcs libfast.a fast.o"])
+            .current_dir(folder)
+            .status();
+        assert!(made.unwrap().success());
+    }
+
+    #[test]
+    fn a_library_that_the_next_build_writes_anew_is_not_linked_into_this_one() {
+        let folder = tempfile::Builder::new().prefix("a@b:c, (~$d\"").tempdir().unwrap();
+        let out = folder.path().join("checkout/target/build/own-0123456789abcdef/out");
+        library(&out, 1);
+        let (rustc, kept) = keep(folder.path(), &[], "own", "").unwrap();
+        let text =
+            "unsafe extern \"C\" { fn fast() -> i32; } fn main() { println!(\"{}\", unsafe { fast() }); }";
+        std::fs::write(folder.path().join("own.rs"), text).unwrap();
+        // As cargo passes what a build script says, with the library behind the search path.
+        let built = Command::new(&rustc)
+            .args(["rustc", "-O", "--edition", "2024", "own.rs", "-o", "own", "-C", "link-arg=-lfast", "-L"])
+            .arg(format!("native={}", out.display()))
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        library(&out, 2);
+        let triple = super::super::super::begin::target_triple();
+        let shuffler = Shuffler::find(folder.path(), &triple).unwrap();
+        let program = folder.path().join("again");
+        Link::found(&kept).unwrap().shuffled(&shuffler, 1, &program).unwrap();
+        assert_eq!(Command::new(&program).output().unwrap().stdout, b"1\n");
     }
 }

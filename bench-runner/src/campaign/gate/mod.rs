@@ -7,30 +7,32 @@
 pub mod bisect;
 mod builds;
 pub mod calibrate;
+mod calibrated;
 mod callgrind;
+mod checkout;
 mod counted;
 mod figures;
+mod labs;
 mod layout;
 mod profile;
 mod refused;
 mod rounds;
+mod whole;
 
-use super::begin::{draw_seed, target_triple};
-use super::bench::Bench;
+use super::begin::draw_seed;
 use super::catalogue;
 use crate::environment::{Reader, advice, hypervisor_vendor, machine, system};
 use crate::gate::{Collected, Rules, Series, dependent, excuse_faster, overall, verdicts};
-use crate::measure::Lab;
 use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateOutcome, GateSide, Profile, Tool};
 use crate::plan;
 use crate::scenario::{BuildRecipe, CountedDefinition, GateDefinition};
 use crate::target::{self, Catalogue};
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use builds::Programs;
 use jiff::Timestamp;
-use layout::{Link, Shuffler};
+use labs::{Labs, labs};
 use rounds::{Quartets, Rounds, add, one_by_one, saturated, shortened};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,6 +70,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Programs with the same bytes are measured all the same.
     pub measure_identical: bool,
+    /// What other gates built is kept, links too: it comes again.
+    pub keep_builds: bool,
     /// The command that was given.
     pub command: String,
 }
@@ -87,12 +91,16 @@ pub trait Watch {
 pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> anyhow::Result<Gate> {
     let now = Timestamp::now();
     let definition = &options.definition;
+    let _lock = checkout::lock(&options.root, stop, &mut |text| watch.say(text))?;
     let ([base, head], build_s) = builds::programs(
         &options.root,
         [&options.base, &options.head],
         [definition.build.as_ref(), options.head_build.as_ref().or(definition.build.as_ref())],
         &mut |text| watch.say(text),
     )?;
+    if !options.keep_builds {
+        builds::forget_other_links(&options.root, [&base, &head])?;
+    }
     let seed = options.seed.unwrap_or_else(draw_seed);
     let reader = Reader::machine();
     let (machine_key, machine_found) = catalogue::this_machine(&options.root)?;
@@ -118,16 +126,24 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
         verdicts: Vec::new(),
         profiles: Vec::new(),
         left_out: Vec::new(),
+        identical: false,
         command: options.command.clone(),
         notes,
     };
-    if base.stripped_sha256 == head.stripped_sha256 && !options.measure_identical {
-        gate.reason =
-            "identical build: without symbols and notes, base and head are the same bytes".to_owned();
-        return Ok(gate);
+    if !options.measure_identical && is_same_environment(options) {
+        if base.is_same(&head) {
+            gate.reason =
+                "identical build: without symbols and notes, base and head are the same bytes".to_owned();
+            return Ok(gate);
+        }
+        if let Some(reason) = cannot_be_told(&base, &head) {
+            (gate.outcome, gate.reason) = (GateOutcome::NotMeasured, reason);
+            return Ok(gate);
+        }
     }
     let begin = Instant::now();
     let labs = labs(options, [&base, &head], stop)?;
+    gate.identical = base.is_same(&head) && is_same_environment(options) && labs.has_layouts();
     let counts = options.counted.as_ref().map_or_else(Vec::new, |counted| {
         let counting = counted::Counting {
             root: &options.root,
@@ -173,6 +189,24 @@ pub fn run(options: &Options, stop: &Arc<AtomicBool>, watch: &mut dyn Watch) -> 
     Ok(gate)
 }
 
+/// Whether the servers of both sides have the same environment.
+fn is_same_environment(options: &Options) -> bool {
+    let sorted = |all: &[(String, String)]| all.iter().cloned().collect::<BTreeMap<_, _>>();
+    sorted(&options.base_environment) == sorted(&options.head_environment)
+}
+
+/// Why a comparison of two commits would be one of head with itself.
+fn cannot_be_told(base: &Programs, head: &Programs) -> Option<String> {
+    let why = head.loads.as_ref().or(base.loads.as_ref())?;
+    let are_commits = !base.commit.is_empty() && !head.commit.is_empty();
+    (are_commits && base.stripped_sha256 == head.stripped_sha256).then(|| {
+        format!(
+            "base and head are the same bytes, and may start different servers all the same: {why}, and the checkout holds \
+             those of one commit only. Name the server itself as build.binary, linked without a search path of its own"
+        )
+    })
+}
+
 fn told(side: &Programs) -> GateSide {
     GateSide {
         given: side.given.clone(),
@@ -187,68 +221,6 @@ fn catalogue_of(options: &Options) -> anyhow::Result<Catalogue> {
         Some(text) => Catalogue::parse("the gate's file", text),
         None => catalogue::targets(&options.root, std::slice::from_ref(&options.definition.scenario)),
     }
-}
-
-/// Where base and head are started, and the folder they work in.
-struct Labs {
-    all: [Lab; 2],
-    /// Of each side: what it is linked from, and the program that is made of it. Absent: its layout stays as it was built.
-    layouts: [Option<(Link, PathBuf)>; 2],
-    shuffler: Option<Shuffler>,
-    _bench: Bench,
-}
-
-impl Labs {
-    fn sides(&self) -> [&Lab; 2] {
-        self.all.each_ref()
-    }
-
-    /// Whether both sides are given new layouts.
-    fn has_layouts(&self) -> bool {
-        self.shuffler.is_some() && self.layouts.iter().all(Option::is_some)
-    }
-
-    /// New layouts of both sides.
-    fn shuffle(&self, random: &mut fastrand::Rng) -> anyhow::Result<()> {
-        if let Some(shuffler) = self.shuffler.as_ref().filter(|_| self.has_layouts()) {
-            for (link, program) in self.layouts.iter().flatten() {
-                link.shuffled(shuffler, random.u32(..), program)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn labs(options: &Options, sides: [&Programs; 2], stop: &Arc<AtomicBool>) -> anyhow::Result<Labs> {
-    let subject = &options.definition.subject;
-    let catalogue = catalogue_of(options)?;
-    ensure!(
-        catalogue.get(subject).is_some(),
-        "the gate's file guards `{subject}`, which no [target] describes"
-    );
-    let bench = Bench::of(&options.root, catalogue, sides[0].program.clone())?;
-    let shuffler = Shuffler::find(&options.root, &target_triple());
-    let can_shuffle = shuffler.is_some() && sides.iter().all(|side| side.link.is_some());
-    let lab = |place: usize, environment: &[(String, String)]| -> anyhow::Result<_> {
-        let side = sides[place];
-        let layout = match &side.link {
-            Some(link) if can_shuffle => {
-                let program = bench.setup.work_dir.join(["base", "head"][place]);
-                std::fs::copy(&side.program, &program)
-                    .with_context(|| format!("copying {}", side.program.display()))?;
-                Some((link.clone(), program))
-            }
-            _ => None,
-        };
-        let program = layout.as_ref().map_or(&side.program, |(_, program)| program);
-        let mut catalogue = bench.catalogue.clone();
-        catalogue.override_bin(subject, program.clone())?;
-        catalogue.add_environment(subject, environment);
-        Ok((Lab::new(catalogue, bench.setup.clone(), Arc::clone(stop)), layout))
-    };
-    let (base, base_layout) = lab(0, &options.base_environment)?;
-    let (head, head_layout) = lab(1, &options.head_environment)?;
-    Ok(Labs { all: [base, head], layouts: [base_layout, head_layout], shuffler, _bench: bench })
 }
 
 /// The processes of one trial.
@@ -312,7 +284,8 @@ impl Course<'_> {
     /// Measures until every series is decided or the time is up. The loads that were left out.
     fn measure(&mut self, notes: &mut Vec<String>) -> anyhow::Result<Vec<String>> {
         if !self.labs.has_layouts() {
-            notes.push(LAYOUTS_STAY.to_owned());
+            let why = self.labs.refused.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+            notes.push(format!("{LAYOUTS_STAY}{why}"));
         }
         // Once as planned, and again when it is known how long servers take to start.
         let mut left_out = self.fit();

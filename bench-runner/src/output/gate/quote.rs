@@ -15,12 +15,18 @@ pub fn quote(calibration: &Calibration) -> Option<String> {
                 Some(InjectedAs::Spin) => format!("{:+} % as work", rate.injected_percent),
                 Some(InjectedAs::Sleep) => format!("{:+} % as sleep", rate.injected_percent),
                 Some(InjectedAs::Tail) => {
-                    format!("pauses of 5 ms for {} % of the time", rate.injected_percent)
+                    format!("{} % of the replies 5 ms later", rate.injected_percent)
                 }
+            };
+            let beside = match (rate.undecided, rate.unfinished) {
+                (0, 0) => String::new(),
+                (undecided, 0) => format!(", {undecided} undecided"),
+                (0, unfinished) => format!(", {unfinished} more unfinished"),
+                (undecided, unfinished) => format!(", {undecided} undecided, {unfinished} more unfinished"),
             };
             let [low, high] = [rate.rate_low, rate.rate_high].map(|share| (share * 100.0).round());
             format!(
-                "{injected}, {} of {} said regression (95 % interval {low}–{high} %)",
+                "{injected}, {} of {} said regression (95 % interval {low}–{high} %){beside}",
                 rate.regression, rate.gates
             )
         })
@@ -53,6 +59,7 @@ mod tests {
             regression,
             improvement: 0,
             undecided: 0,
+            unfinished: 0,
             rate_low,
             rate_high,
         }
@@ -68,6 +75,7 @@ mod tests {
             machine: super::super::testing::gate().machine,
             gate_sha256: String::new(),
             rule: None,
+            budget_s: None,
             noise: Vec::new(),
             gates: Vec::new(),
             rates: vec![
@@ -80,6 +88,9 @@ mod tests {
             "on here, of gates of which the truth was known: nothing changed, 0 of 2 said regression (95 % interval 0–84 %); \
              +5 % as sleep, 1 of 1 said regression (95 % interval 3–100 %)."
         );
+        (calibration.rates[0].undecided, calibration.rates[0].unfinished) = (1, 3);
+        let told = quote(&calibration).unwrap();
+        assert!(told.contains("0–84 %), 1 undecided, 3 more unfinished; +5 %"), "{told}");
         calibration.rates.clear();
         assert_eq!(quote(&calibration), None);
     }

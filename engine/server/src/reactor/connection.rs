@@ -51,6 +51,9 @@ pub(crate) struct Connection {
     turn_bytes: usize,
     /// Bytes of the connection itself that are counted under the memory cap.
     counted: u64,
+    /// Replies are kept back on purpose.
+    #[cfg(feature = "injected-delay")]
+    held: bool,
 }
 
 /// What was received and not executed.
@@ -80,6 +83,8 @@ impl Connection {
             deserted: false,
             turn_bytes: RECEIVE_BYTES,
             counted,
+            #[cfg(feature = "injected-delay")]
+            held: false,
         }
     }
 
@@ -109,6 +114,35 @@ impl Connection {
     /// Whether replies wait for the socket.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.pending.is_empty()
+    }
+
+    /// Whether what waits is to leave when the socket has room; else it is kept back on purpose.
+    pub(crate) fn wants_room(&self) -> bool {
+        self.is_waiting() && !self.is_held()
+    }
+
+    #[cfg(not(feature = "injected-delay"))]
+    pub(crate) fn is_held(&self) -> bool {
+        false
+    }
+
+    /// Whether its replies are kept back until they are let go.
+    #[cfg(feature = "injected-delay")]
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Keeps back the replies of this turn and what comes behind them; false where others wait already, or are the last.
+    #[cfg(feature = "injected-delay")]
+    pub(crate) fn hold(&mut self) -> bool {
+        let can = !self.held && !self.closing && !self.is_waiting();
+        self.held |= can;
+        can
+    }
+
+    #[cfg(feature = "injected-delay")]
+    pub(crate) fn let_go(&mut self) {
+        self.held = false;
     }
 
     /// Why this connection has had its time, if it has.
@@ -381,7 +415,7 @@ impl Connection {
 
     /// Sends what waits, as far as the socket takes it; false when it is broken.
     pub(crate) fn flush(&mut self, pool: &mut Pool, socket: &OwnedFd) -> bool {
-        self.pending.flush(pool, socket).is_ok()
+        self.is_held() || self.pending.flush(pool, socket).is_ok()
     }
 
     /// Gives back all that the connection holds, at its end.

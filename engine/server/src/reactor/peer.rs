@@ -145,7 +145,7 @@ impl Peer {
     pub(super) fn watch(&mut self, shared: &Shared, poll: &OwnedFd, index: usize) -> io::Result<()> {
         let mut interest = EventFlags::empty();
         interest.set(EventFlags::IN, self.connection.wants_input(shared));
-        interest.set(EventFlags::OUT, self.connection.is_waiting());
+        interest.set(EventFlags::OUT, self.connection.wants_room());
         if interest != self.interest {
             let data = EventData::new_u64(index as u64);
             if self.interest == UNWATCHED {

@@ -91,6 +91,8 @@ pub(crate) struct Epoll {
     accept_paused: bool,
     draining: bool,
     ticks: u32,
+    #[cfg(feature = "injected-delay")]
+    delay: crate::delay::Delay,
 }
 
 impl Epoll {
@@ -133,6 +135,8 @@ impl Epoll {
             accept_paused: false,
             draining: false,
             ticks: 0,
+            #[cfg(feature = "injected-delay")]
+            delay: crate::delay::Delay::new(),
         })
     }
 
@@ -220,9 +224,13 @@ impl Epoll {
         for at in 0..self.turn.parts.len() {
             let part = self.turn.parts[at];
             let Some(peer) = self.peers.get(part.slot) else { continue };
+            #[cfg(feature = "injected-delay")]
+            if self.delay.draws() && peer.connection.hold() {
+                self.delay.hold(part.slot);
+            }
             let Turn { replies, pool, .. } = &mut self.turn;
             // What waits goes first.
-            let sent = if peer.connection.is_waiting() {
+            let sent = if peer.connection.is_waiting() || peer.connection.is_held() {
                 Ok(0)
             } else {
                 send_replies(&peer.socket, replies, part.marks())
@@ -240,6 +248,20 @@ impl Epoll {
         }
         self.turn.parts.clear();
         self.turn.replies.clear(shared);
+    }
+
+    /// Lets replies leave that were kept back long enough.
+    #[cfg(feature = "injected-delay")]
+    fn let_go(&mut self, shared: &Shared) {
+        while let Some(slot) = self.delay.due() {
+            let Some(peer) = self.peers.get(slot) else { continue };
+            peer.connection.let_go();
+            if peer.connection.flush(&mut self.turn.pool, &peer.socket) {
+                self.settle(shared, slot);
+            } else {
+                self.forget(shared, slot);
+            }
+        }
     }
 
     /// Draws the conclusions of a turn.
@@ -386,11 +408,11 @@ impl Reactor for Epoll {
         let mut now = Instant::now();
         let mut next_tick = now + TICK;
         let mut drain_until: Option<Instant> = None;
-        #[cfg(feature = "injected-delay")]
-        let mut delay = crate::delay::Delay::new();
         loop {
             // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
             let due = self.house.or_earlier(next_tick);
+            #[cfg(feature = "injected-delay")]
+            let due = self.delay.or_earlier(due);
             self.set_alarm(now, due)?;
             if self.ready.is_empty() && self.farewell.is_empty() {
                 self.wait(&mut events, now, due)?;
@@ -398,6 +420,8 @@ impl Reactor for Epoll {
                 self.take_events(&mut events, Some(Duration::ZERO))?;
             }
             shared.clock.refresh();
+            #[cfg(feature = "injected-delay")]
+            self.let_go(shared);
             let mut stop = false;
             for event in &events {
                 match event.data.u64() {
@@ -429,7 +453,7 @@ impl Reactor for Epoll {
             self.serve_together(shared, &slots);
             slots.clear();
             #[cfg(feature = "injected-delay")]
-            delay.stretch();
+            self.delay.stretch();
             // Which of them are ready again is known only when their replies are sent.
             let ready = std::mem::take(&mut self.ready);
             self.deliver(shared);

@@ -41,14 +41,15 @@ impl Uring {
         for at in 0..self.turn.parts.len() {
             let part = self.turn.parts[at];
             let Some(peer) = self.peers.get(part.slot).filter(|peer| !peer.ending) else { continue };
+            #[cfg(feature = "injected-delay")]
+            if self.delay.draws() && peer.connection.hold() {
+                self.delay.hold(part.slot);
+            }
             let Turn { replies, pool, .. } = &mut self.turn;
+            let waits = peer.connection.is_waiting() || peer.connection.is_held();
             // What waits goes first; values have their own places, and the end of a conversation must not overtake its last reply.
-            if peer.connection.is_waiting() || part.has_values() || peer.connection.is_closing() {
-                let sent = if peer.connection.is_waiting() {
-                    Ok(0)
-                } else {
-                    send_replies(&peer.socket, replies, part.marks())
-                };
+            if waits || part.has_values() || peer.connection.is_closing() {
+                let sent = if waits { Ok(0) } else { send_replies(&peer.socket, replies, part.marks()) };
                 keep(shared, peer, pool, replies, &part, sent.map_err(|_| ()));
                 continue;
             }
@@ -63,6 +64,17 @@ impl Uring {
             self.push(entry, Of::Send(part.slot))?;
         }
         Ok(())
+    }
+
+    /// Lets replies leave that were kept back long enough.
+    #[cfg(feature = "injected-delay")]
+    pub(super) fn let_go(&mut self) {
+        while let Some(slot) = self.delay.due() {
+            if let Some(peer) = self.peers.get(slot) {
+                peer.connection.let_go();
+                self.has_room(slot);
+            }
+        }
     }
 
     /// After a submission: takes up what sockets did not take, and forgets the replies of the turn.

@@ -81,6 +81,8 @@ pub(crate) struct Uring {
     /// When a completion comes because something is due.
     alarm: Option<Instant>,
     ticks: u32,
+    #[cfg(feature = "injected-delay")]
+    delay: crate::delay::Delay,
 }
 
 struct Accepting {
@@ -114,6 +116,8 @@ impl Uring {
             was_busy: true,
             alarm: None,
             ticks: 0,
+            #[cfg(feature = "injected-delay")]
+            delay: crate::delay::Delay::new(),
         }
     }
 
@@ -322,7 +326,7 @@ impl Uring {
         }
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
         if peer.connection.is_waiting() {
-            if !peer.awaits_room {
+            if peer.connection.wants_room() && !peer.awaits_room {
                 peer.awaits_room = true;
                 let (fd, flags) = peer.file();
                 let poll = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build().flags(flags);
@@ -415,12 +419,12 @@ impl Reactor for Uring {
         let mut now = Instant::now();
         let mut next_tick = now + TICK;
         let mut drain_until: Option<Instant> = None;
-        #[cfg(feature = "injected-delay")]
-        let mut delay = crate::delay::Delay::new();
         loop {
             // `now` is from the end of the last turn: one reading of the clock a turn is enough for a tick of 100 ms.
             let is_idle = self.ready.is_empty() && self.completions.is_empty() && self.farewell.is_empty();
             let due = self.house.or_earlier(next_tick);
+            #[cfg(feature = "injected-delay")]
+            let due = self.delay.or_earlier(due);
             self.set_alarm(now, due)?;
             // Setting it may have brought something.
             if is_idle && self.completions.is_empty() {
@@ -431,6 +435,8 @@ impl Reactor for Uring {
             }
             shared.clock.refresh();
             self.gather(shared);
+            #[cfg(feature = "injected-delay")]
+            self.let_go();
             let mut stop = false;
             let mut ahead = 0usize;
             // Many replies leave before more are made; what has completed besides waits for the next turn.
@@ -455,7 +461,7 @@ impl Reactor for Uring {
                 self.resume(shared, slot)?;
             }
             #[cfg(feature = "injected-delay")]
-            delay.stretch();
+            self.delay.stretch();
             // One send per connection and turn, whatever number of receives completed in it.
             self.submit_replies(shared)?;
             let mut touched = std::mem::take(&mut self.touched);
