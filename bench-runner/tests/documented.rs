@@ -5,15 +5,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
+mod typed;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-const RUNNER: &str = env!("CARGO_BIN_EXE_bench-runner");
+use std::path::PathBuf;
+use std::process::Command;
+use typed::{RUNNER, Sandbox, Started, root, told};
 
 /// Where a command is run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,6 +70,21 @@ const CASES: &[Case] = &[
     ),
     ("bench-runner run --target redis://127.0.0.1:6379", "", "--profile smoke", Here, &[0]),
     ("bench-runner run --target http://127.0.0.1:8080/", "", "--profile smoke", Here, &[0]),
+    ("bench-runner load --server 127.0.0.1:6379 --operation set --requests 100000", "", "", Here, &[0]),
+    (
+        "bench-runner load --server 127.0.0.1:6379 --operation get --preload --keys 10000 --pipeline 16",
+        "",
+        "--requests 20000",
+        Here,
+        &[0],
+    ),
+    (
+        "bench-runner load --server 127.0.0.1:6379 --operation set --open --rate 5000 --seconds 2 --format json",
+        "",
+        "",
+        Here,
+        &[0],
+    ),
     ("bench-runner clean --target redis://127.0.0.1:6379", "", "", Here, &[0]),
     (
         "bench-runner clean --target redis://127.0.0.1:6379 --prefix plumb:0123456789abcdef:",
@@ -115,6 +128,14 @@ const CASES: &[Case] = &[
     ("bench-runner db query --csv \"SELECT * FROM measurement\" > measurements.csv", "", "", Here, &[0]),
     ("bench-runner db tables", "", "", Here, &[0]),
     ("bench-runner db rebuild", "", "", Here, &[0]),
+    (
+        r#"sqlite3 -header -column results/local.sqlite "SELECT machine, target, mode, placement, round(median) AS ops_per_second, round(low) AS low, round(high) AS high, spread, n FROM latest_measurement WHERE scenario = 'wire-single' AND metric = 'ops_per_second' AND operation = 'set' AND value_bytes = 64 ORDER BY machine, placement, target, mode""#,
+        "",
+        "",
+        Here,
+        &[0],
+    ),
+    (r#"sqlite3 results/local.sqlite "PRAGMA integrity_check""#, "", "", Here, &[0]),
     ("bench-runner db check", "", "", Here, &[0]),
     ("bench-runner db prune --keep 20 --yes", "", "", Here, &[0]),
     ("bench-runner db migrate", "", "", Here, &[0]),
@@ -210,7 +231,7 @@ fn shown() -> BTreeMap<String, String> {
 
 fn take(line: &str, place: &str, found: &mut BTreeMap<String, String>) {
     let line = line.trim();
-    if !line.starts_with("bench-runner ") {
+    if !line.starts_with("bench-runner ") && !line.starts_with("sqlite3 ") {
         return;
     }
     // Behind two spaces or a hash stands what it does.
@@ -252,175 +273,6 @@ fn is_syntax(command: &str) -> bool {
         || command.split_whitespace().count() < 2
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
-}
-
-/// A folder with a `bin` of its own and what a command needs.
-struct Sandbox(tempfile::TempDir);
-
-impl Sandbox {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let bin = dir.path().join("bin");
-        fs::create_dir_all(&bin).unwrap();
-        symlink(RUNNER, bin.join("bench-runner")).unwrap();
-        // What pages through a manual is not asked here.
-        fs::write(bin.join("man"), "#!/bin/sh\ncat >/dev/null\n").unwrap();
-        fs::set_permissions(bin.join("man"), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::create_dir_all(dir.path().join("work")).unwrap();
-        Self(dir)
-    }
-
-    fn work(&self) -> PathBuf {
-        self.0.path().join("work")
-    }
-
-    fn shell(&self, text: &str) -> Output {
-        let path = std::env::var("PATH").unwrap();
-        Command::new("sh")
-            .args(["-c", text])
-            .current_dir(self.work())
-            .env("PATH", format!("{}:{path}", self.0.path().join("bin").display()))
-            .env("HOME", self.0.path())
-            .env("FIXTURES", root().join("bench-runner/tests/fixtures"))
-            .output()
-            .unwrap()
-    }
-
-    /// This repository: what is only read is linked, results can be written.
-    fn here() -> Self {
-        let sandbox = Self::new();
-        let (root, work) = (root(), sandbox.work());
-        for entry in fs::read_dir(&root).unwrap().map(|entry| entry.unwrap()) {
-            let name = entry.file_name();
-            if !["target", ".git", "results"].iter().any(|one| name == *one) {
-                symlink(entry.path(), work.join(&name)).unwrap();
-            }
-        }
-        let results = work.join("results");
-        fs::create_dir(&results).unwrap();
-        for entry in fs::read_dir(root.join("results")).unwrap().map(|entry| entry.unwrap()) {
-            let (name, path) = (entry.file_name(), entry.path());
-            if path.is_dir() && !name.to_string_lossy().starts_with("local") {
-                symlink(&path, results.join(&name)).unwrap();
-            } else if path.is_file() && !name.to_string_lossy().starts_with("local") {
-                fs::copy(&path, results.join(&name)).unwrap();
-            }
-        }
-        let made = sandbox
-            .shell("bench-runner run --profile smoke --no-container --scenario wire-single --target null");
-        assert!(made.status.success(), "{}", told(&made));
-        sandbox
-    }
-
-    /// A small server's repository with 33 commits, the last of which is `main`.
-    fn server() -> Self {
-        let sandbox = Self::new();
-        let work = sandbox.work();
-        fs::write(work.join("bench-gate.toml"), GATE).unwrap();
-        symlink(&work, sandbox.0.path().join("my-server")).unwrap();
-        for name in ["server-old", "server-new"] {
-            fs::write(work.join(name), format!("#!/bin/sh\n# {name}\nexec {RUNNER} floor \"$@\"\n")).unwrap();
-            fs::set_permissions(work.join(name), fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        let made = sandbox.shell(
-            "set -e; export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@localhost GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@localhost\n\
-             git init --quiet --initial-branch=main; printf '/target/\\n/gate-result/\\n' >.gitignore\n\
-             for number in $(seq 33); do sed \"2s/.*/# $number/\" server-old >server.sh; chmod +x server.sh; git add .; \
-             git commit --quiet -m \"commit $number\"; done; git tag v1 HEAD~1; git tag v1.2 HEAD~2; git tag v2",
-        );
-        assert!(made.status.success(), "{}", told(&made));
-        sandbox
-    }
-}
-
-const GATE: &str = r#"
-subject = "own"
-
-[build]
-command = ["cp", "server.sh", "own"]
-binary = "own"
-calibration = { arguments = [], variable = "INJECTED_DELAY" }
-
-[trial]
-warmup_s = 0.02
-seconds = 0.05
-min_operations = 100
-
-[target.own]
-title = "own {version}"
-role = "ceiling"
-transport = "socket"
-durability = "volatile"
-binary = "own"
-args = ["--listen", "{host}:{port}"]
-version = { args = ["--version"], after = "bench-runner " }
-allocator = { text = "none" }
-
-[[load]]
-operation = "get"
-value_bytes = [64]
-clients = [4]
-pipeline = [4]
-keys = 100
-"#;
-
-/// A server that somebody else started, on a port of its own.
-struct Started {
-    child: Child,
-    address: String,
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Started {
-    /// None where it is not installed, which CI does not let pass.
-    fn redis() -> Option<Self> {
-        let (port, address) = free();
-        let words = ["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
-        let started = Command::new("redis-server").args(words).stdout(Stdio::null()).spawn();
-        if started.is_err() {
-            assert!(std::env::var("CI").is_err(), "redis-server is not installed");
-            println!("skipped: redis-server is not installed");
-        }
-        Some(Self { child: started.ok()?, address }.answering())
-    }
-
-    fn page() -> Self {
-        let (_, address) = free();
-        let child = Command::new(RUNNER)
-            .args(["floor", "--protocol", "http", "--listen", &address])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        Self { child, address }.answering()
-    }
-
-    fn answering(self) -> Self {
-        let end = Instant::now() + Duration::from_secs(30);
-        while TcpStream::connect(&self.address).is_err() {
-            assert!(Instant::now() < end, "{} did not answer", self.address);
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        self
-    }
-}
-
-fn free() -> (String, String) {
-    let address = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
-    (address.port().to_string(), address.to_string())
-}
-
-fn told(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
 #[test]
 fn every_command_that_is_shown_is_run_here_and_the_other_way_round() {
     let shown = shown();
@@ -444,7 +296,14 @@ fn every_command_ends_with_the_exit_code_that_is_given() {
     let mut wrong = Vec::new();
     let Some(redis) = Started::redis() else { return };
     let page = Started::page();
+    let has_sqlite = here.shell("sqlite3 --version").status.success();
+    if !has_sqlite {
+        println!("skipped: sqlite3 is not installed, so what the documents ask it is not tried");
+    }
     for (command, before, more, place, codes) in CASES {
+        if command.starts_with("sqlite3 ") && !has_sqlite {
+            continue;
+        }
         let sandbox = if *place == Here { &here } else { &server };
         let command =
             command.replace("127.0.0.1:6379", &redis.address).replace("127.0.0.1:8080", &page.address);
@@ -458,6 +317,16 @@ fn every_command_ends_with_the_exit_code_that_is_given() {
                 output.status.code(),
                 told(&output)
             ));
+        }
+        // It ends with 0 whatever it finds, and prints a line for each row.
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let is_wrong = match &*command {
+            text if text.contains("integrity_check") => printed != "ok\n",
+            text if text.starts_with("sqlite3 ") => printed.lines().count() < 3,
+            _ => false,
+        };
+        if is_wrong {
+            wrong.push(format!("{command} printed:\n{}", told(&output)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -108,7 +108,7 @@ fn a_signal_keeps_the_finished_steps_and_resume_makes_the_record() {
         let scenarios = record["scenarios"].as_array().expect("scenarios");
         let measured: u64 = scenarios.iter().map(|one| one["cells_ok"].as_u64().expect("a count")).sum();
         let lost: u64 = scenarios.iter().map(|one| one["cells_failed"].as_u64().expect("a count")).sum();
-        assert_eq!(unfinished(root).trim(), "[]");
+        assert!(unfinished(root).contains("\"rows\": []"), "{}", unfinished(root));
         assert!(measured >= 6 && lost == 0, "{measured} measured, {lost} lost");
     }
 }

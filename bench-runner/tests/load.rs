@@ -1,7 +1,14 @@
-//! What `bench-runner load` refuses before it sends anything.
+//! What `bench-runner load` refuses before it sends anything, and what it leaves behind.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
+
+mod typed;
+
+use bench_runner::load::client::{Address, Answered, Client};
 use std::net::TcpListener;
 use std::process::Command;
+use std::time::Duration;
+use typed::Started;
 
 /// Exit code, and what was said.
 fn load(arguments: &[&str]) -> (Option<i32>, String) {
@@ -50,4 +57,77 @@ fn a_server_on_another_machine_is_refused_unless_that_is_said() {
         code == Some(64) && said.contains("attack") && said.contains("--allow-remote"),
         "{code:?} {said}"
     );
+}
+
+/// The exit code, what was printed and what was said.
+fn said(server: &Started, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_bench-runner"))
+        .args(["load", "--server", &server.address, "--keys", "500", "--requests", "500"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let both = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(both).unwrap())
+}
+
+fn call(server: &Started, words: &[&str]) -> Answered {
+    let address = Address::tcp(server.address.parse().unwrap());
+    let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+    Client::connect(&address, Duration::from_secs(20)).unwrap().call(&words).unwrap()
+}
+
+fn size(server: &Started) -> i64 {
+    match call(server, &["DBSIZE"]) {
+        Answered::Integer(size) => size,
+        other => panic!("{}", other.describe()),
+    }
+}
+
+#[test]
+fn a_server_that_holds_keys_is_asked_for_and_its_keys_stay() {
+    let Some(redis) = Started::redis() else { return };
+    // An empty one needs no question, and is empty again.
+    for operation in ["set", "get"] {
+        let (code, text) = said(&redis, &["--operation", operation, "--preload"]);
+        assert_eq!((code, size(&redis)), (Some(0), 0), "{operation}: {text}");
+    }
+    let key = "key:000000000007";
+    call(&redis, &["SET", key, "precious"]);
+    let precious = || matches!(call(&redis, &["GET", key]), Answered::Bulk(value) if value == b"precious");
+    for more in
+        [&["--operation", "set"][..], &["--operation", "del"], &["--operation", "set", "--plain-keys"]]
+    {
+        let (code, text) = said(&redis, more);
+        assert!(
+            code == Some(1) && text.contains("holds 1 keys") && text.contains("--allow-non-empty"),
+            "{text}"
+        );
+        assert!(precious() && size(&redis) == 1, "{more:?}");
+    }
+    for operation in ["set", "get", "del"] {
+        let (code, text) = said(&redis, &["--operation", operation, "--preload", "--allow-non-empty"]);
+        assert!(code == Some(0) && precious() && size(&redis) == 1, "{operation}: {text}");
+    }
+}
+
+#[test]
+fn plain_keys_are_left_for_the_next_call() {
+    let Some(redis) = Started::redis() else { return };
+    let (code, text) = said(&redis, &["--operation", "set", "--draw", "sequential", "--plain-keys"]);
+    assert_eq!((code, size(&redis)), (Some(0), 500), "{text}");
+    let (code, text) =
+        said(&redis, &["--operation", "get", "--plain-keys", "--allow-non-empty", "--format", "json"]);
+    assert!(code == Some(0) && text.contains("\"misses\":0") && size(&redis) == 500, "{text}");
+}
+
+#[test]
+fn documents_of_an_http_server_are_written_only_where_that_is_said() {
+    let page = Started::page();
+    let http = |more: &[&str]| said(&page, &[&["--protocol", "http", "--shape-only"], more].concat());
+    for operation in ["set", "del"] {
+        let (code, text) = http(&["--operation", operation]);
+        assert!(code == Some(1) && text.contains("--allow-non-empty"), "{operation}: {text}");
+    }
+    let (code, text) = http(&["--operation", "get"]);
+    assert_eq!(code, Some(0), "{text}");
 }

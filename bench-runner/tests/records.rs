@@ -302,7 +302,7 @@ fn the_database_is_rebuilt_from_published_and_local_runs_and_answers() {
     let expected = serde_json::json!([
         { "version": "0.0.1", "run_id": "r1" }, { "version": "local", "run_id": "r1" }, { "version": "local", "run_id": "r2" }
     ]);
-    assert_eq!(rows, expected);
+    assert_eq!(rows["rows"], expected);
     let said = refused(root.path(), &["db", "query", "DELETE FROM campaign"]);
     assert!(said.contains("read-only") || said.contains("readonly"), "{said}");
     // A record that was changed by hand is noticed, and the database that was there stays.
@@ -377,6 +377,7 @@ fn estimates_of_criterion_become_a_run_of_their_own() {
     let sql = "SELECT component.key, ns_per_op, bytes_per_op, purpose FROM component JOIN campaign USING (campaign_id)";
     let rows = ok(root.path(), &["--format", "json", "db", "query", sql]);
     let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
+    let rows = &rows["rows"];
     assert_eq!(rows[0]["ns_per_op"], 61.5);
     assert_eq!((&rows[0]["key"], &rows[0]["purpose"]), (&"memory/get/64".into(), &"import".into()));
     let said = refused(root.path(), &["import", "criterion", root.path().join("results").to_str().unwrap()]);

@@ -1,9 +1,10 @@
 // Is the page of the gate's errors whole where calibrations are stored? Built from made-up ones; the other specs see what is stored.
-import {mkdtempSync, rmSync} from 'node:fs';
+import {cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {expect, type Page, test} from '@playwright/test';
-import {calibrations, writeCalibrations} from '../test/calibrations';
+import {calibrations, earlierCalibration, writeCalibrations} from '../test/calibrations';
+import {GATE_RULE} from '../src/generated/records';
 import {writeResults} from '../test/versions';
 import {axeFindsNothing, SCHEMES} from './axe';
 import {buildSite} from './build';
@@ -12,6 +13,10 @@ import {fitsItsWindow} from './width';
 
 const PATH = '/benchmarks/gate/';
 const [whole] = calibrations();
+const SIMULATED = {
+  ...{schema: 'plumbkv.power', schema_version: 1, rule: GATE_RULE, seed: 1},
+  cases: [1, 1.05].map((effect) => ({block_sd: 0.02, layout_sd: 0.01, mood: 0.5, shape: 't3', effect, series: 12, gates: 1000, caught: effect > 1 ? 990 : 0, false_red: 0, inconclusive: 0, blocks: 30})),
+};
 let root = '';
 let url = '';
 let stop: () => Promise<void> = () => Promise.resolve();
@@ -20,7 +25,10 @@ test.beforeAll(async () => {
   test.setTimeout(240_000);
   root = mkdtempSync(path.join(tmpdir(), 'plumbkv-gate-'));
   writeResults(path.join(root, 'results'), []);
-  writeCalibrations(path.join(root, 'results'), calibrations());
+  writeCalibrations(path.join(root, 'results'), [...calibrations(), earlierCalibration()]);
+  writeFileSync(path.join(root, 'results', 'calibration', 'power.json'), JSON.stringify(SIMULATED));
+  mkdirSync(path.join(root, 'results', 'gates'));
+  cpSync(path.join(__dirname, '..', '..', 'bench-runner', 'tests', 'fixtures', 'gate', 'v2.json'), path.join(root, 'results', 'gates', 'red.json'));
   await buildSite('gate', path.join(root, 'results'), path.join(root, 'site'));
   ({url, stop} = await serveBuild(path.join(root, 'site')));
 });
@@ -32,7 +40,17 @@ test.afterAll(async () => {
 async function checkWhole(page: Page): Promise<void> {
   const main = page.locator('main');
   await expect(page.getByRole('heading', {level: 1})).toHaveText('The gate’s errors');
-  await expect(page.getByRole('heading', {level: 2})).toHaveText(['Fixture: a machine that does not exist', 'other-machine', 'third-machine']);
+  await expect(page.getByRole('heading', {level: 2})).toHaveText([
+    'Fixture: a machine that does not exist',
+    'other-machine',
+    'third-machine',
+    'Simulated gates',
+    /^A gate that said regression, 2026-11-21/,
+    'An earlier rule: earlier-machine',
+  ]);
+  await expect(main).toContainText('nothing of the rule in force');
+  await expect(page.getByRole('region', {name: 'Series of gate red'}).locator('tbody tr')).toHaveCount(5);
+  await expect(page.getByRole('region', {name: 'Functions of gate red, 1'})).toContainText('engine::shard::get');
   await expect(main).toContainText('none of 40 gates said regression');
   await expect(main).toContainText('three of 20 gates said regression: a false-alarm rate of 15');
   await expect(main).not.toContainText('is below 1 %,');

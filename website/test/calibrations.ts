@@ -3,7 +3,7 @@ import {createHash} from 'node:crypto';
 import {mkdirSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import type {LoadedCalibration} from '../plugins/benchmarks/calibration';
-import type {Calibration, CalibrationGate, CalibrationNoise, CalibrationRate, GateClass, GateOutcome, InjectedAs} from '../src/generated/records';
+import {type Calibration, type CalibrationGate, type CalibrationNoise, type CalibrationRate, GATE_RULE, type GateClass, type GateOutcome, type InjectedAs} from '../src/generated/records';
 import {HOSTILE, MARKUP} from './records';
 
 /** Exact 95 % intervals (Clopper and Pearson) by `regression/gates`, to seven places. */
@@ -75,7 +75,7 @@ export function calibration(key: string, rates: CalibrationRate[], more: Partial
   });
   return {
     schema: 'plumbkv.calibration',
-    schema_version: 1,
+    schema_version: 2,
     tool: {name: 'bench-runner', version: '0.0.2'},
     machine_key: key,
     machine: {
@@ -90,6 +90,7 @@ export function calibration(key: string, rates: CalibrationRate[], more: Partial
       virtualisation: 'kvm',
     },
     gate_sha256: '5eed'.repeat(16),
+    rule: GATE_RULE,
     noise: NOISE,
     gates,
     rates,
@@ -104,6 +105,12 @@ export function calibrations(): Calibration[] {
     calibration('other-machine', [rate(0, undefined, 3, 20), rate(5, 'spin', 12, 15)], {noise: NOISE.slice(0, 2)}),
     calibration('third-machine', []),
   ];
+}
+
+/** One as runners before 0.5.3 wrote it: of a rule without a name. */
+export function earlierCalibration(): Calibration {
+  const {rule: _rule, ...made} = calibration('earlier-machine', [rate(0, undefined, 0, 40)]);
+  return {...made, schema_version: 1, tool: {name: 'bench-runner', version: '0.2.0'}};
 }
 
 /** Every text that people wrote or that a program said, made hostile. */

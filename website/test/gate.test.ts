@@ -1,14 +1,20 @@
 // Does the page of the gate's errors say what its calibration holds, and never more than the interval?
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
+import {createElement} from 'react';
+import {renderToStaticMarkup} from 'react-dom/server';
 import {expect, test} from 'vitest';
-import {gateData} from '../plugins/benchmarks/gate';
-import {loadResults} from '../plugins/benchmarks/load';
+import {gateData, type ShownGate} from '../plugins/benchmarks/gate';
+import {loadResults, type Results} from '../plugins/benchmarks/load';
 import {ResultsProblem} from '../plugins/benchmarks/problem';
-import type {Calibration, CalibrationRate} from '../src/generated/records';
+import {type Calibration, type CalibrationRate, type Gate, GATE_RULE} from '../src/generated/records';
 import {detectableWords, detections, falseAlarms, injectedWords, interval, newestFirst, points, small, sortedRates, unknowns, verdictWords} from '../src/lib/gate';
-import {calibration, calibrations, hostileCalibration, loadedCalibration, NOISE, rate, writeCalibrations} from './calibrations';
+import {amount, byDifference, difference, signed} from '../src/lib/gateverdict';
+import {simulatedRows, simulatedSentences} from '../src/lib/simulated';
+import VerdictTables from '../src/routes/gate/VerdictTables';
+import {calibration, calibrations, earlierCalibration, hostileCalibration, loadedCalibration, NOISE, rate, writeCalibrations} from './calibrations';
 import {validator, withCopy} from './fixture';
+import {HOSTILE, MARKUP} from './records';
 
 /** With every blank as a plain one, as a reader sees it. */
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
@@ -122,7 +128,7 @@ test('what is not known is named: sizes, kinds and series', () => {
   const [whole, other, begun] = calibrations().map(unknowns).map((told) => plain(told.join('\n')));
   expect(whole).toContain('Sizes other than 5 % as work, 10 % as work, 5 % as sleep and 10 % as sleep');
   expect(whole).toContain('two of five series are too noisy');
-  expect(whole).not.toContain('Slowdowns by');
+  expect(whole?.match(/Slowdowns by \w+/g)).toEqual(['Slowdowns by pauses']);
   expect(other).toContain('Sizes other than 5 % as work: between');
   expect(other).toContain('Slowdowns by sleep (waiting, which CPU time does not show): no gate');
   expect(other).not.toContain('too noisy');
@@ -136,7 +142,7 @@ test('the page has machines by name, its gates without their series, and offers 
   expect(machines[0]?.raw.sitePath).toBe('results/calibration/fixture-machine.json');
   expect(machines[0]?.gates).toHaveLength(105);
   expect(JSON.stringify(machines)).not.toContain('"series"');
-  expect(gateData({versions: []})).toEqual({machines: []});
+  expect(gateData({versions: []})).toEqual({machines: [], earlier: [], examples: []});
 });
 
 /** The message that a results folder with such a calibration gives. */
@@ -185,4 +191,116 @@ test('a broken calibration stops the build with one line', () => {
   expect(problem(whole, '<img>.json')).toContain('cannot be part of an address');
   expect(problem(changed((made) => made.gates.forEach((gate) => (gate.started_at = 'soon'))))).toContain('field "gates.0.started_at" is no time');
   expect(problem(changed((made) => made.rates.forEach((one) => (one.injected_percent = 5))))).toContain('"rates.0" contradict each other');
+});
+
+test('only calibrations of the rule in force are its error rates; others stand apart', () => {
+  const other = {...calibration('other-rule', [rate(0, undefined, 0, 40)]), rule: 'another-1'};
+  const {machines, earlier} = gateData({versions: [], calibrations: [earlierCalibration(), other, ...calibrations()].map(loadedCalibration)});
+  expect(machines.map(({key}) => key)).toEqual(['fixture-machine', 'other-machine', 'third-machine']);
+  expect(earlier.map(({key, rule}) => [key, rule])).toEqual([
+    ['earlier-machine', undefined],
+    ['other-rule', 'another-1'],
+  ]);
+});
+
+/** One kind of noise and what came of it. */
+const cases = [
+  {block_sd: 0.02, layout_sd: 0.01, mood: 0.5, shape: 't3', effect: 1, series: 12, gates: 1000, caught: 0, false_red: 3, inconclusive: 1, blocks: 30},
+  {block_sd: 0.02, layout_sd: 0.01, mood: 0.5, shape: 't3', effect: 1.05, series: 12, gates: 1000, caught: 990, false_red: 2, inconclusive: 1, blocks: 20},
+  {block_sd: 0.045, layout_sd: 0.01, mood: 0.5, shape: 't3', effect: 1, series: 12, gates: 1000, caught: 0, false_red: 0, inconclusive: 1, blocks: 30},
+  {block_sd: 0.045, layout_sd: 0.01, mood: 0.5, shape: 't3', effect: 1.05, series: 12, gates: 1000, caught: 905, false_red: 0, inconclusive: 1, blocks: 40},
+];
+const table = (change: object = {}) => JSON.stringify({schema: 'plumbkv.power', schema_version: 1, rule: GATE_RULE, seed: 1, cases, ...change});
+
+/** Loads a copy of the fixture in which `file` holds `text`. */
+function loadedWith(file: string, text: string): Results {
+  return withCopy((root) => {
+    mkdirSync(path.dirname(path.join(root, file)), {recursive: true});
+    writeFileSync(path.join(root, file), text);
+    return loadResults(root, validator);
+  });
+}
+
+test('the table of simulated gates is read beside calibrations, and shown where it is of the rule in force', () => {
+  const loaded = loadedWith('calibration/power.json', table());
+  expect(loaded.calibrations).toBeUndefined();
+  const {simulated} = gateData(loaded);
+  expect(simulated?.raw.sitePath).toBe('results/calibration/power.json');
+  expect(simulatedSentences(simulated?.cases ?? []).map(plain)).toEqual([
+    'Of 2,000 simulated gates in which nothing was changed, 3 said regression; under the worst of 2 kinds of noise, 0.3 % did.',
+    'A series slower by 5 % was found in 90.5 to 99.0 % of the gates, by kind of noise.',
+  ]);
+  const rows = simulatedRows(simulated?.cases ?? []);
+  expect(rows.map(({noise, falseRed, found}) => [noise.block_sd, falseRed?.false_red, found.map((one) => one?.caught)])).toEqual([
+    [0.02, 3, [990]],
+    [0.045, 0, [905]],
+  ]);
+  expect(gateData(loadedWith('calibration/power.json', table({rule: 'another-1'}))).simulated).toBeUndefined();
+  expect(gateData({versions: []}).simulated).toBeUndefined();
+});
+
+test('a broken table of simulated gates stops the build with one line', () => {
+  for (const [text, words] of [
+    [table().slice(0, 40), 'not valid JSON at line 1, column 41'],
+    [table({schema: 'plumbkv.gate'}), 'should be "plumbkv.power"'],
+    [table({schema_version: 2}), 'field "schema_version" should be 1'],
+    [table({cases: []}), 'a list that is not empty'],
+    [table({cases: [{...cases[0], false_red: 1001}]}), '"cases.0" has no "false_red" from 0 to 1000'],
+    [table({cases: [cases[0], {...cases[1], shape: 3}]}), '"cases.1" has no "shape"'],
+  ] as const) {
+    expect(() => loadedWith('calibration/power.json', text)).toThrow(words);
+  }
+});
+
+const redGate = () => readFileSync(path.join(__dirname, '..', '..', 'bench-runner', 'tests', 'fixtures', 'gate', 'v2.json'), 'utf8');
+
+/** Its tables as a reader without scripts gets them. */
+const rendered = (gate: ShownGate | undefined) => (gate ? plain(renderToStaticMarkup(createElement(VerdictTables, {id: gate.id, verdicts: gate.verdicts, profiles: gate.profiles ?? []}))) : '');
+
+test('a gate that is kept is shown with its series and the functions that take more', () => {
+  const [gate] = gateData(loadedWith('gates/red.json', redGate())).examples;
+  const {verdicts = [], profiles = []} = JSON.parse(redGate()) as Gate;
+  expect(gate?.outcome).toBe('regression');
+  expect(JSON.stringify(gate)).not.toContain('"blocks":');
+  const html = rendered(gate);
+  expect(html.match(/<tr>/g)).toHaveLength(1 + verdicts.length + profiles.reduce((sum, {functions}) => sum + functions.length + (functions.length > 0 ? 1 : 0), 0));
+  expect(html).toContain('+9.8 %<span class="range">+8.9 to +10.8 %</span>');
+  for (const name of profiles.flatMap(({functions}) => functions.map((one) => one.name))) expect(html).toContain(`<code>${name.replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</code>`);
+  expect(html).not.toMatch(/NaN|undefined|Infinity/);
+});
+
+test('texts of a gate are shown as texts, whatever they are', () => {
+  const made = JSON.parse(redGate()) as Gate;
+  made.reason = made.machine.cpu_model = made.base.given = HOSTILE;
+  made.verdicts.forEach((one) => Object.assign(one, {label: MARKUP, metric: MARKUP, unit: MARKUP, ratio: 1e300}));
+  made.profiles = [{label: MARKUP, functions: [{name: HOSTILE, base: 0, head: 1e200}]}, {label: 'a load', functions: []}];
+  const html = rendered(gateData(loadedWith('gates/red.json', JSON.stringify(made))).examples[0]);
+  expect(html).not.toMatch(/<(img|script|svg)/);
+  expect(html).toContain('it is not the work that is slower');
+  expect(html).not.toMatch(/\d{40}/);
+});
+
+test('a gate that is no gate stops the build with one line', () => {
+  const broken = (change: (made: Gate) => void) => () => {
+    const made = JSON.parse(redGate()) as Gate;
+    change(made);
+    // JSON has no infinity, but a number that becomes one.
+    return loadedWith('gates/red.json', JSON.stringify(made).replace('"ratio":7777', '"ratio":1e999'));
+  };
+  expect(broken((made) => (made.started_at = 'soon'))).toThrow('results/gates/red.json: field "started_at" is no time');
+  expect(broken((made) => Object.assign(made, {surprise: 1}))).toThrow('must not hold "surprise"');
+  expect(broken((made) => made.verdicts.slice(0, 1).forEach((one) => (one.ratio = 7777)))).toThrow('"verdicts.0" has a number that is not finite');
+  expect(() => loadedWith('gates/<img>.json', redGate())).toThrow('cannot be part of an address');
+});
+
+test('functions stand by what they take more, and changes have their sign', () => {
+  const functions = [
+    {name: 'less', base: 20, head: 10},
+    {name: 'more', base: 100, head: 220.5},
+    {name: 'same', base: 7, head: 7},
+  ];
+  expect(byDifference({label: '', functions}).map(({name}) => name)).toEqual(['more', 'same', 'less']);
+  expect(byDifference({label: '', functions}).map(difference)).toEqual(['+121', '0', '−10']);
+  expect([1.0983, 0.9, 1, 1e300].map(signed).map(plain)).toEqual(['+9.8 %', '−10.0 %', '0.0 %', '+1.0e+302 %']);
+  expect([amount(4122.6, 'ns'), amount(undefined, 'ns'), amount(411_873, '1/s')].map(plain)).toEqual(['4.12 µs', 'not measured', '412 k ops/s']);
 });

@@ -45,7 +45,7 @@ test('without results there are the front page and a list of nothing', () => {
   ]);
   expect(plan.data.get('overview')?.()).toEqual({tables: [], others: [], versions: []});
   expect(plan.data.get('front')?.()).toEqual({tally: {better: 0, worse: 0, undecided: 0}});
-  expect(plan.data.get('gate')?.()).toEqual({machines: []});
+  expect(plan.data.get('gate')?.()).toEqual({machines: [], earlier: [], examples: []});
 });
 
 test('a run gives pages of its version, its machine, its scenarios and itself', () => {

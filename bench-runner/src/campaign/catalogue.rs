@@ -30,8 +30,13 @@ pub const STARTER: [(&str, &str); 7] = [
 const STARTER_TARGETS: &str = include_str!("../../starter/targets.toml");
 
 fn folder(root: &Path) -> PathBuf {
-    let (ours, own) = (root.join(SCENARIOS), root.join(OWN_SCENARIOS));
-    if !ours.is_dir() && own.is_dir() { own } else { ours }
+    root.join(folder_name(root))
+}
+
+/// The folder of the scenario files, from the root.
+fn folder_name(root: &Path) -> &'static str {
+    let is_own = !root.join(SCENARIOS).is_dir() && root.join(OWN_SCENARIOS).is_dir();
+    if is_own { OWN_SCENARIOS } else { SCENARIOS }
 }
 
 /// Whether a scenario is for servers that are already running.
@@ -102,7 +107,7 @@ pub fn scenarios(root: &Path) -> anyhow::Result<Vec<Scenario>> {
     for file in files {
         let text = std::fs::read_to_string(folder.join(&file))
             .with_context(|| format!("cannot read {}", folder.join(&file).display()))?;
-        scenarios.push(Scenario::parse(&format!("{SCENARIOS}/{file}"), &text)?);
+        scenarios.push(Scenario::parse(&format!("{}/{file}", folder_name(root)), &text)?);
     }
     scenarios.sort_by_key(|scenario| (scenario.definition().place, scenario.key().to_owned()));
     Ok(scenarios)
@@ -183,5 +188,9 @@ mod tests {
         let keys: Vec<&str> = own.iter().map(Scenario::key).collect();
         assert_eq!(keys, ["own-single", "own-clients", "own-pipeline", "own-page", "own-page-rate"]);
         assert!(targets(dir.path(), &own).is_ok());
+        // A fault is told with the name that the file has here.
+        std::fs::write(dir.path().join("scenarios/own-single.toml"), "key = 5").unwrap();
+        let told = format!("{:#}", scenarios(dir.path()).unwrap_err());
+        assert!(told.contains("scenarios/own-single.toml") && !told.contains(SCENARIOS), "{told}");
     }
 }

@@ -107,12 +107,7 @@ fn disturbances(campaign: &Campaign, finished: &BTreeMap<u32, Finished>) -> Vec<
 /// most of their trials. A sentence each, with the first of them.
 fn doubtful(scenarios: &[ScenarioRecord]) -> Vec<String> {
     let of = |name: &str, many: &str| {
-        let told = |cell: &Cell| {
-            let said: Vec<&str> =
-                cell.trials.iter().filter_map(|trial| trial.facts.get(name)?.as_str()).collect();
-            let is_most = 2 * said.len() > cell.trials.len();
-            said.first().filter(|_| is_most).map(|said| format!("{}: {said}", cell.key))
-        };
+        let told = |cell: &Cell| cell.in_most_trials(name).map(|said| format!("{}: {said}", cell.key));
         let cells = scenarios.iter().flat_map(|record| &record.cells);
         let all: Vec<String> = cells.filter(|cell| cell.status == Status::Ok).filter_map(told).collect();
         let first = all.first()?;

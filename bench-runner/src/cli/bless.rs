@@ -4,9 +4,10 @@ use super::{EXIT_FINE, EXIT_TOOL_ERROR, EXIT_USAGE, Format, Global, stdout};
 use crate::export::blessings::{BlessError, DAYS_MAX, Wanted, bless, file, load};
 use crate::export::gate_artifact::read_gate;
 use crate::model::Blessing;
-use crate::output::{escape, table};
+use crate::output::{document, escape, table};
 use anyhow::anyhow;
 use jiff::Zoned;
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Record an accepted regression with its reason; without an artifact, list them
@@ -44,13 +45,17 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.unwrap_or_else(|| global.root.join("results"));
     let today = Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC).date();
     let (Some(artifact), Some(reason)) = (args.artifact, args.reason) else {
-        stdout::put(&listed(&load(&results)?, &today.to_string(), global.format)?)?;
+        stdout::put(&listed(&load(&results)?, &today.to_string(), global.format))?;
         return Ok(EXIT_FINE);
     };
     let gate = read_gate(&artifact, args.head_commit.as_deref())
         .map_err(|error| anyhow!("invalid artifact: {}", escape::terminal(&error.to_string())))?;
     match bless(&results, &gate, &Wanted { reason, pull: args.pull, today, days: args.days }) {
         Ok(new) => {
+            if global.format == Format::Json {
+                let body = json!({ "file": file(&results), "blessed": new });
+                stdout::put(&format!("{:#}\n", document("bless", body)))?;
+            }
             if !global.quiet {
                 eprintln!("{}", told(&new, &file(&results)));
             }
@@ -79,9 +84,9 @@ fn told(new: &[Blessing], path: &std::path::Path) -> String {
     }
 }
 
-fn listed(all: &[Blessing], today: &str, format: Format) -> anyhow::Result<String> {
+fn listed(all: &[Blessing], today: &str, format: Format) -> String {
     if format == Format::Json {
-        return Ok(serde_json::to_string_pretty(all)? + "\n");
+        return format!("{:#}\n", document("blessed", json!({ "blessings": all })));
     }
     let rows: Vec<Vec<String>> = all
         .iter()
@@ -98,9 +103,9 @@ fn listed(all: &[Blessing], today: &str, format: Format) -> anyhow::Result<Strin
         })
         .collect();
     let head = ["blessed", "holds", "scenario", "metric", "change", "reason"];
-    Ok(match format {
+    match format {
         _ if rows.is_empty() => "Nothing was blessed yet.\n".to_owned(),
         Format::Markdown => table::markdown(&head, &[4], &rows),
         _ => format!("{}\n", table::human(&head, &[4], &rows)),
-    })
+    }
 }

@@ -1,9 +1,11 @@
 //! `bench-runner clean`: what did a killed run leave on somebody else's server, and away with it.
 
 use super::stdout::put;
-use super::{EXIT_FINE, EXIT_TOOL_ERROR, Global};
+use super::{EXIT_FINE, EXIT_TOOL_ERROR, Format, Global};
+use crate::output::document;
 use crate::target::external::{is_prefix, parse};
 use anyhow::{Error, bail};
+use serde_json::json;
 use std::path::PathBuf;
 
 /// List or delete keys that a killed run left on a running server
@@ -28,7 +30,8 @@ pub(super) struct Args {
 }
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
+    let is_json = global.format == Format::Json;
     let server = parse(&args.target).map_err(Error::msg)?.believing(args.tls_roots);
     if server.page.is_some() {
         bail!(
@@ -38,6 +41,13 @@ pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
     }
     let Some(prefix) = args.prefix else {
         let found = server.left_behind().map_err(Error::msg)?;
+        if is_json {
+            let prefixes: Vec<_> =
+                found.iter().map(|(prefix, keys)| json!({ "prefix": prefix, "keys": keys })).collect();
+            let body = json!({ "server": server.shown, "prefixes": prefixes });
+            put(&format!("{:#}\n", document("clean", body)))?;
+            return Ok(EXIT_FINE);
+        }
         if found.is_empty() {
             put(&format!("{} holds no keys of the runner\n", server.shown))?;
         }
@@ -54,7 +64,13 @@ pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
     }
     let server = server.under(&prefix);
     let deleted = server.remove_left_behind().map_err(Error::msg)?;
-    put(&format!("deleted {deleted} keys that begin with {prefix} from {}\n", server.shown))?;
     let left = server.left_behind().map_err(Error::msg)?;
+    put(&if is_json {
+        let (server, left) = (&server.shown, left.get(&prefix).copied().unwrap_or(0));
+        let body = json!({ "server": server, "prefix": prefix, "deleted": deleted, "left": left });
+        format!("{:#}\n", document("clean", body))
+    } else {
+        format!("deleted {deleted} keys that begin with {prefix} from {}\n", server.shown)
+    })?;
     Ok(if left.contains_key(&prefix) { EXIT_TOOL_ERROR } else { EXIT_FINE })
 }

@@ -103,15 +103,30 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     match args.action {
         Action::Query { sql, csv, timeout_s } => {
             let answer = db::query(&database, &sql, Duration::from_secs_f64(timeout_s))?;
-            stdout::put(&if csv { as_csv(&answer) } else { shown(&answer, global.format)? })?;
+            stdout::put(&match global.format {
+                _ if csv => as_csv(&answer),
+                Format::Json => as_json("db-query", &answer),
+                format => shown(&answer, format, table::human),
+            })?;
         }
-        Action::Tables => stdout::put(&shown(&db::query(&database, TABLES, PATIENCE)?, global.format)?)?,
+        Action::Tables => {
+            let answer = db::query(&database, TABLES, PATIENCE)?;
+            stdout::put(&match global.format {
+                Format::Json => as_json("db-tables", &answer),
+                format => shown(&answer, format, table::bounded),
+            })?;
+        }
         Action::Schema { table } => {
             let made = db::query(&database, SCHEMA, PATIENCE)?;
             let wanted = |row: &&Vec<Value>| table.as_deref().is_none_or(|name| row[0] == name);
-            let texts: Vec<String> = made.rows.iter().filter(wanted).map(|row| plain(&row[1])).collect();
-            ensure!(!texts.is_empty(), "no such table: 'bench-runner db tables' lists them");
-            stdout::put(&format!("{};\n", texts.join(";\n\n")))?;
+            let rows: Vec<Vec<Value>> = made.rows.iter().filter(wanted).cloned().collect();
+            ensure!(!rows.is_empty(), "no such table: 'bench-runner db tables' lists them");
+            let texts: Vec<String> = rows.iter().map(|row| plain(&row[1])).collect();
+            stdout::put(&if json {
+                as_json("db-schema", &Answer { columns: made.columns, rows })
+            } else {
+                format!("{};\n", texts.join(";\n\n"))
+            })?;
         }
         Action::Rebuild { out } => {
             let out = out.unwrap_or(database);
@@ -268,17 +283,18 @@ fn age(text: &str) -> Result<SignedDuration, String> {
     }
 }
 
-fn shown(answer: &Answer, format: Format) -> anyhow::Result<String> {
-    if format == Format::Json {
-        let objects: Vec<Value> = answer
-            .rows
-            .iter()
-            .map(|row| {
-                Value::Object(answer.columns.iter().cloned().zip(row.iter().cloned()).collect::<Map<_, _>>())
-            })
-            .collect();
-        return Ok(format!("{}\n", serde_json::to_string_pretty(&objects)?));
-    }
+/// The rows as objects, under `rows`.
+fn as_json(name: &str, answer: &Answer) -> String {
+    let object = |row: &Vec<Value>| {
+        Value::Object(answer.columns.iter().cloned().zip(row.iter().cloned()).collect::<Map<_, _>>())
+    };
+    let rows: Vec<Value> = answer.rows.iter().map(object).collect();
+    format!("{:#}\n", document(name, json!({ "rows": rows })))
+}
+
+type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;
+
+fn shown(answer: &Answer, format: Format, drawn: Drawn) -> String {
     let head: Vec<&str> = answer.columns.iter().map(String::as_str).collect();
     let rows: Vec<Vec<String>> = answer.rows.iter().map(|row| row.iter().map(plain).collect()).collect();
     let numbers =
@@ -291,9 +307,9 @@ fn shown(answer: &Answer, format: Format) -> anyhow::Result<String> {
             .collect();
         table::markdown(&head, &right, &rows)
     } else {
-        table::human(&head, &right, &rows)
+        drawn(&head, &right, &rows)
     };
-    Ok(format!("{table}\n"))
+    format!("{table}\n")
 }
 
 /// As RFC 4180 has it: fields with a comma, a quote or a line end in quotes, quotes doubled.

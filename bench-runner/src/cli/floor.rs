@@ -1,7 +1,8 @@
 //! `bench-runner floor`.
 
-use super::{EXIT_FINE, Global};
+use super::{EXIT_FINE, Format, Global};
 use crate::floor::{Answers, epoll, http::Http, resp::Resp, uring};
+use crate::output::document;
 use anyhow::Context;
 use clap::ValueEnum;
 use std::io;
@@ -41,12 +42,19 @@ enum Protocol {
 }
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     if args.check {
         if args.backend == Backend::IoUring {
             uring::probe()?;
         }
-        println!("bench-runner {}", env!("CARGO_PKG_VERSION"));
+        let version = env!("CARGO_PKG_VERSION");
+        println!(
+            "{}",
+            match global.format {
+                Format::Json => document("floor", serde_json::json!({ "version": version })).to_string(),
+                _ => format!("bench-runner {version}"),
+            }
+        );
         return Ok(EXIT_FINE);
     }
     let value_bytes = args.value_bytes as usize;

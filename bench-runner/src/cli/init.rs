@@ -1,9 +1,11 @@
 //! `bench-runner init`: a start for a project that is not ours.
 
 use super::stdout::put;
-use super::{EXIT_FINE, Global};
+use super::{EXIT_FINE, Format, Global};
 use crate::campaign::catalogue::STARTER;
+use crate::output::document;
 use anyhow::{Context as _, bail};
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Write commented scenarios to start measuring your own server
@@ -22,7 +24,7 @@ pub(super) struct Args {
 }
 
 /// Carries it out; the exit code is in [`super`]'s list.
-pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
+pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let taken: Vec<String> = STARTER
         .iter()
         .map(|(file, _)| args.dir.join(file))
@@ -37,7 +39,14 @@ pub(super) fn execute(args: Args, _global: &Global) -> anyhow::Result<u8> {
         let folder = path.parent().unwrap_or(&args.dir);
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        put(&format!("wrote {}\n", path.display()))?;
+        if global.format != Format::Json {
+            put(&format!("wrote {}\n", path.display()))?;
+        }
+    }
+    if global.format == Format::Json {
+        let written: Vec<PathBuf> = STARTER.iter().map(|(file, _)| args.dir.join(file)).collect();
+        put(&format!("{:#}\n", document("init", json!({ "written": written }))))?;
+        return Ok(EXIT_FINE);
     }
     let enter =
         if args.dir.as_os_str() == "." { String::new() } else { format!("  cd {}\n", args.dir.display()) };

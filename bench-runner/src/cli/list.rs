@@ -57,7 +57,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let show = |head: &[&str], right: &[usize], rows: &[Vec<String>]| match global.format {
         Format::Markdown => put(&format!("{}\n\n", table::markdown(head, right, rows))),
-        _ => put(&format!("{}\n\n", table::human(head, right, rows))),
+        _ => put(&format!("{}\n\n", table::bounded(head, right, rows))),
     };
     let rows: Vec<Vec<String>> = scenarios
         .iter()

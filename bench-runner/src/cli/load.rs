@@ -1,7 +1,7 @@
 //! `bench-runner load`: one stretch of load against a server that is already running.
 //!
-//! For cross-checks against other people's load generators, which have no notion of a trial. It writes keys
-//! `key:000000000000 …`, so point it at a server of your own only.
+//! For cross-checks against other people's load generators, which have no notion of a trial. It writes under a random prefix
+//! and deletes what it wrote, as `run` does with a server that it did not start.
 
 use super::{EXIT_FINE, EXIT_TOOL_ERROR, EXIT_USAGE, Format, Global};
 use crate::load::arrivals::{Arrival, Open, Sender};
@@ -13,7 +13,7 @@ use crate::load::request::{Draw, Length, Protocol, Workload};
 use crate::load::values::Values;
 use crate::output::document;
 use crate::plan::Operation;
-use crate::target::external::remote;
+use crate::target::external::{Consent, External, draw_prefix, remote};
 use crate::target::{Documents, write_documents};
 use anyhow::Context;
 use clap::value_parser;
@@ -22,15 +22,28 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// One stretch of load against a running server
+/// Send one stretch of load to a running server, without storing a run
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  bench-runner load --server 127.0.0.1:6379 --operation set --requests 100000
+  bench-runner load --server 127.0.0.1:6379 --operation get --preload --keys 10000 --pipeline 16
+  bench-runner load --server 127.0.0.1:6379 --operation set --open --rate 5000 --seconds 2 --format json
+
+Keys are written under a random prefix and deleted at the end, so GET and DEL take --preload. A server that holds keys is refused without \
+--allow-non-empty. After an interruption, bench-runner clean lists and deletes what is left.")]
 pub(super) struct Args {
-    /// The server, on this machine unless --allow-remote; keys that begin with `key:` are overwritten
+    /// The server, on this machine unless --allow-remote
     #[arg(long, value_name = "HOST:PORT", required_unless_present_any = ["unix", "write_documents"], conflicts_with = "unix")]
     server: Option<SocketAddr>,
     /// The server on another machine is mine, or its owner has agreed to a load test
     #[arg(long, requires = "server")]
     allow_remote: bool,
+    /// Send load even if the server contains keys; over HTTP, even if documents are written or deleted
+    #[arg(long)]
+    allow_non_empty: bool,
+    /// Use the keys key:000000000000 and so on without a prefix, and leave them, as other load generators do
+    #[arg(long)]
+    plain_keys: bool,
     /// The server's Unix socket
     #[arg(long, value_name = "PATH")]
     unix: Option<PathBuf>,
@@ -207,6 +220,47 @@ impl Args {
         }
     }
 
+    /// The server, once it has been asked what it holds; an error says why nothing is sent to it.
+    fn admitted(&self, address: Address) -> Result<Guest, String> {
+        let shown = match (&self.unix, self.server) {
+            (Some(path), _) => format!("unix://{}", path.display()),
+            (None, socket) => socket.map(|one| one.to_string()).unwrap_or_default(),
+        };
+        let writes = self.preload || matches!(self.operation, OperationFlag::Set);
+        let server = External {
+            address,
+            shown,
+            keys_max: self.keys,
+            page: None,
+            is_memcached: matches!(self.protocol, ProtocolFlag::Memcached),
+        };
+        if matches!(self.protocol, ProtocolFlag::Http) {
+            // Nothing tells what it holds, and a path cannot be kept apart from others.
+            if !matches!(self.operation, OperationFlag::Get) && !self.allow_non_empty {
+                return Err(format!(
+                    "documents of {} would be overwritten or deleted, and nothing was sent: if that may be, add \
+                     --allow-non-empty",
+                    server.shown
+                ));
+            }
+            return Ok(Guest { server, writes: false });
+        }
+        if self.plain_keys && self.allow_non_empty {
+            return Ok(Guest { server, writes: false });
+        }
+        let server = if self.plain_keys { server } else { server.under(&draw_prefix()) };
+        // Of one that is empty nobody's keys make room for ours.
+        let written =
+            if self.seconds.is_some() || self.preload { self.keys } else { self.keys.min(self.requests) };
+        let bytes = if self.allow_non_empty && writes {
+            written.saturating_mul(u64::from(self.value_bytes) + 100)
+        } else {
+            0
+        };
+        server.admit(Consent { remote: self.allow_remote, non_empty: self.allow_non_empty }, bytes)?;
+        Ok(Guest { server, writes: writes && !self.plain_keys })
+    }
+
     fn stretch(&self) -> Stretch {
         let pace = match self.rate {
             None => self.client_cpu_ns.map_or(Pace::Closed, |ns| Pace::Held(Held::CpuNs(ns))),
@@ -253,12 +307,17 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let workload = args.workload();
     let resp = matches!(workload.protocol, Protocol::Resp2 | Protocol::Resp3);
+    if args.preload && !resp {
+        return refuse(
+            "--preload is for RESP; load the keys by --plain-keys --operation set --draw sequential",
+        );
+    }
+    let guest = args.admitted(address).map_err(anyhow::Error::msg)?;
+    let address = &guest.server.address;
     raise_open_files();
     let values = Values::new(VALUES_SEED, args.value_bytes as usize);
-    if args.preload && resp {
-        Client::connect(&address, Duration::from_secs(10))?.fill(0..args.keys, &workload.length, &values)?;
-    } else if args.preload {
-        return refuse("--preload is for RESP; load the keys by --operation set --draw sequential");
+    if args.preload {
+        Client::connect(address, Duration::from_secs(10))?.fill(0..args.keys, &workload.length, &values)?;
     }
     let connections = Connections {
         clients: args.clients,
@@ -266,10 +325,44 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         cpus: &args.cpus,
         protocol: &workload.protocol,
     };
-    let mut generator = Generator::connect(&address, &connections)?;
+    let mut generator = Generator::connect(address, &connections)?;
     let stretch = args.stretch();
     let done = generator.run(&workload, &values, &stretch, &AtomicBool::new(false));
-    print(&done, global.format)
+    drop(generator);
+    let code = print(&done, global.format)?;
+    Ok(if guest.leave() { code } else { EXIT_TOOL_ERROR })
+}
+
+/// Keys up to which each is deleted by its name; a larger space is looked through for those that are there.
+const BY_NAME_MAX: u64 = 10_000_000;
+
+/// A server that is left as it was found, whatever happens meanwhile.
+struct Guest {
+    server: External,
+    /// Whether keys of ours may be there.
+    writes: bool,
+}
+
+impl Guest {
+    /// Deletes what was written; whether nothing is left.
+    fn leave(mut self) -> bool {
+        self.clean()
+    }
+
+    fn clean(&mut self) -> bool {
+        if !std::mem::take(&mut self.writes) {
+            return true;
+        }
+        let by_name = self.server.is_memcached || self.server.keys_max <= BY_NAME_MAX;
+        let done = if by_name { self.server.clean() } else { self.server.remove_left_behind() };
+        done.inspect_err(|reason| eprintln!("bench-runner: {reason}")).is_ok()
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.clean();
+    }
 }
 
 fn print(done: &Stretched, format: Format) -> anyhow::Result<u8> {

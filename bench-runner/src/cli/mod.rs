@@ -122,6 +122,7 @@ enum Command {
     Plan(plan::Args),
     Verify(verify::Args),
     Run(run::Args),
+    Load(load::Args),
     Compare(compare::Args),
     Gate(gate::Args),
     Bisect(bisect::Args),
@@ -142,8 +143,6 @@ enum Command {
     Machines(machines::Args),
     Completions(completions::Args),
     Man(man::Args),
-    #[command(hide = true)]
-    Load(load::Args),
     // The name it had in version 0.1.0 still works, for records say it.
     #[command(hide = true, alias = "null-server")]
     Floor(floor::Args),

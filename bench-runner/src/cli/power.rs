@@ -3,6 +3,7 @@
 use super::stdout::put;
 use super::{EXIT_FINE, EXIT_USAGE, Format, Global};
 use crate::gate::{Case, Power, Rules, Shape, simulate};
+use crate::model::GATE_RULE;
 use crate::output::{document, table};
 use serde_json::json;
 use std::thread;
@@ -118,7 +119,7 @@ fn as_json(found: &[(Case, Power)], seed: u64) -> anyhow::Result<String> {
             })
         })
         .collect();
-    Ok(format!("{:#}\n", document("power", json!({"seed": seed, "cases": rows}))))
+    Ok(format!("{:#}\n", document("power", json!({"rule": GATE_RULE, "seed": seed, "cases": rows}))))
 }
 
 type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;

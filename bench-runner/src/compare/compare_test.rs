@@ -1,6 +1,6 @@
 use super::*;
 use crate::export::testing;
-use crate::model::{OpenLoop, Profile, Spread};
+use crate::model::{OpenLoop, OsStat, Profile, Spread};
 use crate::stats::{Undecided, Word};
 
 struct Side(Run, Vec<ScenarioRecord>);
@@ -68,6 +68,28 @@ fn cells_without_a_like_partner_are_left_out_with_the_reason() {
         let (pairs, left) = paired(&one.stored(), &other.stored());
         let found = left.iter().any(|left| left.reason.starts_with("offered at other rates, 10000 and "));
         assert!(found == is_other && pairs.is_empty() == is_other, "{rate}: {left:?}");
+    }
+}
+
+#[test]
+fn cells_that_were_measured_beside_something_else_are_not_judged() {
+    let beside = |cores: f64| {
+        let mut side = Side::new();
+        for trial in side.1.iter_mut().flat_map(|record| &mut record.cells).flat_map(|cell| &mut cell.trials)
+        {
+            trial.os = Some(OsStat { foreign_cpu_cores: cores, ..OsStat::default() });
+        }
+        side
+    };
+    let (quiet, busy) = (beside(0.1), beside(1.8));
+    assert!(!paired(&quiet.stored(), &quiet.stored()).0.is_empty());
+    for (first, second, words) in [(&busy, &quiet, "in the first run"), (&quiet, &busy, "in the second run")]
+    {
+        let (pairs, left) = paired(&first.stored(), &second.stored());
+        assert!(pairs.is_empty(), "{pairs:?}");
+        let said = left.iter().filter(|left| left.reason.starts_with("disturbed: others used 1.80 cores"));
+        let said: Vec<_> = said.collect();
+        assert!(!said.is_empty() && said.iter().all(|left| left.reason.ends_with(words)), "{left:?}");
     }
 }
 

@@ -104,7 +104,7 @@ fn cells<'a>(
             Some(second) if first.status != Status::Ok || second.status != Status::Ok => {
                 "without a figure on one side".to_owned()
             }
-            Some(second) => match other_rate(first, second) {
+            Some(second) => match disturbed(first, second).or_else(|| other_rate(first, second)) {
                 Some(reason) => reason,
                 None => {
                     let is_unchanged = is_same_program(run, other_run, &first.target);
@@ -115,6 +115,13 @@ fn cells<'a>(
         };
         left.push(Left { scenario: scenario.to_owned(), cell: Some(first.key.clone()), reason });
     }
+}
+
+/// Figures that were measured beside something else say more of that than of the program.
+fn disturbed(first: &Cell, second: &Cell) -> Option<String> {
+    let sides = [("first", first.disturbed_cores()), ("second", second.disturbed_cores())];
+    let (side, cores) = sides.into_iter().find_map(|(side, cores)| Some((side, cores?)))?;
+    Some(format!("disturbed: others used {cores:.2} cores meanwhile in the {side} run"))
 }
 
 /// Open loops at different rates did different work.

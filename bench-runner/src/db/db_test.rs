@@ -176,6 +176,29 @@ fn the_newest_figures_are_those_of_each_scenario_and_what_ran_beside_them_is_tol
     assert_eq!(query(&path, most, PATIENCE).unwrap().rows[0][0], 1);
 }
 
+#[test]
+fn trials_whose_sender_was_late_are_counted_beside_their_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("all.sqlite");
+    let (run, mut scenarios) = run_as("r1", "local", "2026-01-01T00:00:00Z");
+    let cells = scenarios.iter_mut().flat_map(|record| &mut record.cells);
+    let cell = cells.into_iter().find(|cell| cell.trials.len() > 2 && !cell.measurements.is_empty()).unwrap();
+    for trial in &mut cell.trials[..2] {
+        trial.facts.insert("late_sender".to_owned(), "0.4 of 1 ms".into());
+    }
+    let key = cell.key.clone();
+    store(&path, &run, &scenarios).unwrap();
+    for view in ["measurement", "latest_measurement"] {
+        let sql =
+            format!("SELECT DISTINCT cell, late_sender_trials FROM {view} WHERE late_sender_trials <> 0");
+        assert_eq!(
+            query(&path, &sql, PATIENCE).unwrap().rows,
+            [[serde_json::json!(key), 2.into()]],
+            "{view}"
+        );
+    }
+}
+
 /// The programs of distributions are older than the bundled library, and took NULL for no JSON.
 #[test]
 fn checks_let_missing_json_pass_in_every_version() {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction};
 
 /// Version of the shape that the last of [`MIGRATIONS`] leaves, kept in `PRAGMA user_version`.
-pub const USER_VERSION: i32 = 6;
+pub const USER_VERSION: i32 = 7;
 
 /// Each takes an empty database (the first) or one of the version before to the next. A migration that a
 /// release has run is never changed; a new shape is a new file.
@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/v4.sql"),
     include_str!("migrations/v5.sql"),
     include_str!("migrations/v6.sql"),
+    include_str!("migrations/v7.sql"),
 ];
 
 const _: () = assert!(MIGRATIONS.len() as i32 == USER_VERSION);

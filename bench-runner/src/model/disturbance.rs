@@ -17,6 +17,15 @@ impl Trial {
 }
 
 impl Cell {
+    /// What a fact says of most of the cell's trials, in the words of the first that has it.
+    #[must_use]
+    pub fn in_most_trials(&self, fact: &str) -> Option<&str> {
+        let said: Vec<&str> =
+            self.trials.iter().filter_map(|trial| trial.facts.get(fact)?.as_str()).collect();
+        let is_most = 2 * said.len() > self.trials.len();
+        said.first().copied().filter(|_| is_most)
+    }
+
     /// The median of what others took of its trials, where that is more than [`DISTURBED_CORES`].
     ///
     /// A directory that is loaded once for other cells is no figure of a comparison, and is left out.
@@ -60,6 +69,11 @@ mod tests {
         assert_eq!(cell(&[(0.0, 0.0), (1.7, 0.0), (1.8, 0.0)]).disturbed_cores(), Some(1.7));
         // 0.6 s of two seconds.
         assert_eq!(cell(&[(0.1, 600.0), (0.1, 600.0), (0.0, 0.0)]).disturbed_cores(), Some(0.4));
+        let mut said = cell(&[(0.0, 0.0), (0.0, 0.0)]);
+        said.trials[0].facts.insert("regime".to_owned(), "two rates".into());
+        assert_eq!(said.in_most_trials("regime"), None, "half is not most");
+        said.trials[1].facts.insert("regime".to_owned(), "a pause".into());
+        assert_eq!(said.in_most_trials("regime"), Some("two rates"));
         let mut kept = cell(&[(1.8, 0.0)]);
         kept.axes.operation = "stock".to_owned();
         assert_eq!(kept.disturbed_cores(), None);

@@ -11,16 +11,31 @@ const RULED: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('═').junction('═'))
     .bottom_border(LineStyle::none().fill('─').junction('─'));
 
+/// Columns of a table of sentences in a pipe.
+const PIPE_WIDTH: u16 = 100;
+
 /// A table of texts; the columns named in `right` hold numbers.
 #[must_use]
 pub fn human(head: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
-    build(head, right, rows, RULED, ContentArrangement::Dynamic, escape::terminal)
+    build(head, right, rows, RULED, ContentArrangement::Dynamic, escape::terminal).trim_fmt()
+}
+
+/// The same, at most [`PIPE_WIDTH`] wide where no terminal says how wide: for tables of sentences, which would make lines of
+/// hundreds of characters.
+#[must_use]
+pub fn bounded(head: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
+    let mut table = build(head, right, rows, RULED, ContentArrangement::Dynamic, escape::terminal);
+    if table.width().is_none() {
+        table.set_width(PIPE_WIDTH);
+    }
+    table.trim_fmt()
 }
 
 /// The same as Markdown.
 #[must_use]
 pub fn markdown(head: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
     build(head, right, rows, presets::ASCII_MARKDOWN, ContentArrangement::Disabled, escape::markdown)
+        .trim_fmt()
 }
 
 fn build(
@@ -30,7 +45,7 @@ fn build(
     style: TableStyle,
     arrangement: ContentArrangement,
     escaped: fn(&str) -> String,
-) -> String {
+) -> Table {
     let mut table = Table::new();
     table.load_style(style).set_content_arrangement(arrangement).set_header(head);
     for row in rows {
@@ -41,5 +56,5 @@ fn build(
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.trim_fmt()
+    table
 }

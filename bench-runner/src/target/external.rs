@@ -271,6 +271,13 @@ impl External {
     /// An error where it holds something, as `holds` says, and its owner has not agreed.
     fn may_hold(&self, holds: Option<String>, consent: Consent) -> Result<(), String> {
         let Some(holds) = holds.filter(|_| !consent.non_empty) else { return Ok(()) };
+        if self.address.key_prefix.is_empty() {
+            return Err(format!(
+                "{} {holds}, and nothing was written. Keys that begin with key: would be overwritten: if that may be, add \
+                 --allow-non-empty",
+                self.shown
+            ));
+        }
         Err(format!(
             "{} {holds}, and nothing was written. The runner writes only keys of its own under a \
              random prefix and deletes them afterwards, but the load competes with the server's other clients: if \
@@ -405,7 +412,7 @@ fn room(cap: u64, used: u64, planned_bytes: u64) -> Result<(), String> {
     }
     Err(format!(
         "its memory cap is {cap} bytes, of which {used} are used, and the plan writes up to {planned_bytes}: it would \
-         evict its own keys or refuse ours. Raise the cap, or choose a smaller --profile"
+         evict its own keys or refuse ours. Raise the cap, or write less: a smaller --profile of run, fewer --keys of load"
     ))
 }
 

@@ -114,7 +114,7 @@ impl Tiny {
         }
         let output = self.runner(&["--format", "json", "db", "query", sql]).output().unwrap();
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
-        parsed(&String::from_utf8(output.stdout).unwrap())
+        parsed(&String::from_utf8(output.stdout).unwrap())["rows"].clone()
     }
 }
 

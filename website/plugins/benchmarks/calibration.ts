@@ -14,14 +14,16 @@ export interface LoadedCalibration {
   file: RawFile;
 }
 
-const FOLDER = 'calibration';
+export const FOLDER = 'calibration';
+/** The table of simulated gates, in the same folder. */
+export const POWER_FILE = 'power.json';
 
 /** Calibrations below `root`, by name of the machine; none where the folder is missing. */
 export function loadCalibrations(root: string, validator: Validator): LoadedCalibration[] {
   const folder = path.join(root, FOLDER);
   if (!existsSync(folder)) return [];
   // One that is being written ends in `.part`.
-  const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json') && name !== POWER_FILE);
   return names.sort().map((name) => load(root, path.join(folder, name), validator));
 }
 

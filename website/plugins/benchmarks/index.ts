@@ -30,7 +30,7 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
     name: PLUGIN_NAME,
 
     getPathsToWatch() {
-      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'claims.json'), path.join(resultsDir, 'blessings.json'), path.join(resultsDir, 'calibration', '*.json'), path.join(resultsDir, 'local', 'index.json')];
+      return [path.join(resultsDir, 'index.json'), path.join(resultsDir, 'claims.json'), path.join(resultsDir, 'blessings.json'), path.join(resultsDir, 'calibration', '*.json'), path.join(resultsDir, 'gates', '*.json'), path.join(resultsDir, 'local', 'index.json')];
     },
 
     async loadContent() {
@@ -63,7 +63,7 @@ export default function benchmarks(context: LoadContext): Plugin<Results> {
       await writeList(outDir, 'versions.json', pickerEntries(content));
       await writeList(outDir, 'runs.json', compareData(content));
       if (content.database) await copyFile(content.database.diskPath, path.join(outDir, content.database.sitePath));
-      for (const {file} of content.calibrations ?? []) await offer(file, outDir);
+      for (const {file} of [...(content.calibrations ?? []), ...(content.gates ?? []), ...(content.power ? [content.power] : [])]) await offer(file, outDir);
       for (const loaded of runsOf(content)) {
         for (const file of loaded.files) await offer(file, outDir);
       }

@@ -9,7 +9,9 @@ import {isScenario} from '../../src/lib/record-files';
 import {loadBlessings} from './blessings';
 import {type LoadedCalibration, loadCalibrations} from './calibration';
 import type {Database} from './database';
+import {type LoadedGate, loadGates} from './gates';
 import {SAFE_NAME, safe, shown} from './names';
+import {type LoadedPower, loadPower} from './power';
 import {ResultsProblem} from './problem';
 import type {Validator} from './validate';
 
@@ -41,13 +43,17 @@ export interface Results {
   claims?: Claims;
   /** How often the gate errs, by machine. Absent: no calibration is stored. */
   calibrations?: LoadedCalibration[];
+  /** How often simulated gates erred. Absent: no table is stored. */
+  power?: LoadedPower;
+  /** Gates that were kept as examples, newest first. Absent: none. */
+  gates?: LoadedGate[];
   /** Losses that were accepted, oldest first. Absent: none. */
   blessings?: Blessing[];
   /** All of it as rows. Absent: the caller of the build made none. */
   database?: Database;
 }
 
-/** Reads `index.json`, `local/index.json`, `claims.json`, `blessings.json` and `calibration/` below `root`; each may be missing. */
+/** Reads `index.json`, `local/index.json`, `claims.json`, `blessings.json`, `calibration/` and `gates/` below `root`; each may be missing. */
 export function loadResults(root: string, validator: Validator): Results {
   const versions: Results['versions'] = [];
   for (const folder of ['', 'local']) {
@@ -58,7 +64,15 @@ export function loadResults(root: string, validator: Validator): Results {
   }
   const calibrations = loadCalibrations(root, validator);
   const blessings = loadBlessings(root, validator);
-  const results: Results = {versions, ...(calibrations.length > 0 ? {calibrations} : {}), ...(blessings.length > 0 ? {blessings} : {})};
+  const power = loadPower(root);
+  const gates = loadGates(root, validator);
+  const results: Results = {
+    versions,
+    ...(calibrations.length > 0 ? {calibrations} : {}),
+    ...(power ? {power} : {}),
+    ...(gates.length > 0 ? {gates} : {}),
+    ...(blessings.length > 0 ? {blessings} : {}),
+  };
   const judged = path.join(root, 'claims.json');
   if (!existsSync(judged)) return results;
   return {...results, claims: validator.check('claims', shown(root, judged), readFileSync(judged, 'utf8'))};

@@ -2,7 +2,7 @@
 import {readFileSync} from 'node:fs';
 import path from 'node:path';
 import Ajv2020, {type ErrorObject, type ValidateFunction} from 'ajv/dist/2020';
-import {type Blessings, type Calibration, type Claims, type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
+import {type Blessings, type Calibration, type Claims, type Gate, type Index, type Run, SCHEMA_VERSION, type ScenarioRecord} from '../../src/generated/records';
 import {ResultsProblem, parseJson} from './problem';
 
 interface Records {
@@ -12,6 +12,7 @@ interface Records {
   claims: Claims;
   calibration: Calibration;
   blessings: Blessings;
+  gate: Gate;
 }
 type Kind = keyof Records;
 
@@ -40,6 +41,7 @@ export class Validator {
       claims: compile('claims'),
       calibration: compile('calibration'),
       blessings: compile('blessings'),
+      gate: compile('gate'),
     };
   }
 
@@ -79,8 +81,8 @@ export class Validator {
   }
 }
 
-// Versions 2 and 3 of runs and their index, and 2 of calibrations, added fields that may be absent, so an older record is one of the newest
-// version without them.
+// Versions 2 and 3 of runs and their index, and 2 of calibrations and gates, added fields that may be absent, so an older record is one of the
+// newest version without them.
 function migrated(value: unknown, version: number): unknown {
   const record = value as {schema_version?: unknown};
   return typeof record.schema_version === 'number' && record.schema_version >= 1 && record.schema_version < version ? {...record, schema_version: version} : value;

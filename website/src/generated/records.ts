@@ -3,6 +3,9 @@
 /** Version of the records these types describe. */
 export const SCHEMA_VERSION = 3;
 
+/** The rule by which the gate judges; a calibration of another one says nothing of it. */
+export const GATE_RULE = 'wager-1';
+
 /**
  * A point of the axes. Absent where the axis does not apply.
  */

@@ -1,17 +1,21 @@
-// How often does the gate err? What gates of which the truth was known said, machine by machine; silence is no all-clear.
+// The gate's errors: what gates of which the truth was known said, live by machine and simulated, apart from those of an earlier
+// rule; then gates that are kept, with the functions that made them red.
 import Link from '@docusaurus/Link';
 import type {ReactNode} from 'react';
 import type {CalibratedMachine, GateData} from '../../plugins/benchmarks/gate';
 import CopyBlock from '../components/CopyBlock';
 import Page, {Finding} from '../components/Page';
 import RawData from '../components/RawData';
+import {GATE_RULE} from '../generated/records';
 import {count, short, time} from '../lib/format';
 import {detections, falseAlarms, unknowns} from '../lib/gate';
 import Gates from './gate/Gates';
 import Noise from './gate/Noise';
 import Rates from './gate/Rates';
+import Simulated from './gate/Simulated';
+import Verdict from './gate/Verdict';
 
-export default function Gate({gate: {machines}}: {gate: GateData}): ReactNode {
+export default function Gate({gate: {machines, earlier, simulated, examples}}: {gate: GateData}): ReactNode {
   return (
     <Page
       title="The gate’s errors"
@@ -19,30 +23,50 @@ export default function Gate({gate: {machines}}: {gate: GateData}): ReactNode {
       crumbs={[{label: 'Benchmarks', href: '/benchmarks/'}, {label: 'gate'}]}
     >
       <p className="lead">
-        The gate compares a change with its base and says whether it is slower. How often it errs is measured by asking it what is known: a build against
-        itself, and against one that was made slower on purpose. <Link to="/benchmarks/method/statistics/">By which rule it judges</Link>
+        The gate compares a change with its base and says whether it is slower. How often it errs is measured by asking it what is known: live, of builds that
+        differ in nothing that matters (renamed symbols, comments, sections in another order) and of builds that were made slower on purpose; and simulated, of
+        made-up blocks. <Link to="/benchmarks/method/statistics/">By which rule it judges</Link>
       </p>
-      {machines.length === 0 ? (
-        <>
-          <p>No calibration is stored in this checkout, so how often the gate errs is not known. To make one:</p>
-          <CopyBlock lines={['bench-runner calibrate']} label="Command that measures how often the gate errs on this machine" />
-          <p>
-            It carries out one gate after the other for an hour and keeps each that ended in <code>results/calibration/&lt;machine&gt;.json</code>; the next call
-            goes on behind it.
-          </p>
-        </>
-      ) : (
-        machines.map((machine) => <Machine key={machine.key} calibrated={machine} />)
-      )}
+      {machines.length === 0 ? <NoCalibration /> : machines.map((machine) => <Machine key={machine.key} calibrated={machine} />)}
+      {simulated ? <Simulated simulated={simulated} /> : null}
+      {examples.map((gate) => (
+        <Verdict key={gate.raw.name} gate={gate} />
+      ))}
+      {earlier.map((machine) => (
+        <Machine key={machine.key} calibrated={machine} isEarlier />
+      ))}
     </Page>
   );
 }
 
-function Machine({calibrated}: {calibrated: CalibratedMachine}): ReactNode {
-  const {key, machine, rates, noise, gates, raw} = calibrated;
+function NoCalibration(): ReactNode {
   return (
     <section>
-      <h2 id={key}>{machine.title || key}</h2>
+      <h2 id="live">Live gates</h2>
+      <p>
+        No calibration of the rule in force, <code>{GATE_RULE}</code>, is stored yet, so how often the gate errs on a machine is not known. To make one:
+      </p>
+      <CopyBlock lines={['bench-runner calibrate']} label="Command that measures how often the gate errs on this machine" />
+      <p>
+        It carries out one gate after the other for an hour and keeps each that ended in <code>results/calibration/&lt;machine&gt;.json</code>; the next call
+        goes on behind it.
+      </p>
+    </section>
+  );
+}
+
+function Machine({calibrated, isEarlier = false}: {calibrated: CalibratedMachine; isEarlier?: boolean}): ReactNode {
+  const {key, machine, rates, noise, gates, raw, rule, tool} = calibrated;
+  const title = machine.title || key;
+  return (
+    <section>
+      <h2 id={key}>{isEarlier ? `An earlier rule: ${title}` : title}</h2>
+      {isEarlier ? (
+        <p className="measure">
+          These gates were judged by {rule === undefined ? 'the rule before rules had names' : `the rule ${rule}`}, of {tool.name} {tool.version}. They say
+          nothing of the rule in force, <code>{GATE_RULE}</code>.
+        </p>
+      ) : null}
       <Finding sentences={[...falseAlarms(rates), ...detections(rates)]} regime={regime(calibrated)} />
       <Rates id={key} rates={rates} />
       <Noise id={key} noise={noise} />

@@ -2,13 +2,32 @@
 
 use super::columns::{self, Scaled};
 use super::render::Part;
-use crate::model::{Cell, Measurement, Placement, Profile, Role, Run, ScenarioRecord, Spread, Status, Trial};
+use crate::model::{
+    Cell, Measurement, Placement, Profile, Role, Run, ScenarioRecord, Spread, Status, Trial, Window,
+};
 use crate::output::{escape, spark};
 use crate::plan::mode_name;
 use std::collections::BTreeMap;
 
 /// Above this share of its CPU the generator was the limit.
 const CEILING: f64 = 0.95;
+
+/// A sign, its meaning, and whether it is so of a cell.
+type Mark = (char, &'static str, fn(&Cell) -> bool);
+
+/// What is wrong with figures that stand: a sign beside the first of them, and its meaning below the table.
+const MARKS: [Mark; 4] = [
+    ('†', "load generator at its ceiling: compare server CPU per operation, not throughput", is_at_ceiling),
+    ('‡', "disturbed: other programs or the hypervisor used more than 0.25 cores; not judged", |cell| {
+        cell.disturbed_cores().is_some()
+    }),
+    ('§', "load generator late: more than a tenth of a percentile of the latency is its own delay", |cell| {
+        cell.in_most_trials("late_sender").is_some()
+    }),
+    ('¶', "several regimes within a trial, such as pauses or two rates: a mean of them", |cell| {
+        cell.in_most_trials("regime").is_some()
+    }),
+];
 
 /// From this many one-second windows on a trial shows how it went; below, the trials stand beside each other.
 const WINDOWS: usize = 5;
@@ -116,9 +135,9 @@ impl Class {
 /// The first column's figure from second to second in the first trial, or else from trial to trial.
 fn series(cell: &Cell, operation: Option<&str>, columns: &[Scaled]) -> Vec<f64> {
     let ok: Vec<&Trial> = cell.trials.iter().filter(|trial| trial.status == Status::Ok).collect();
-    let windows = ok.first().map(|trial| trial.windows.as_slice()).unwrap_or_default();
+    let windows = ok.first().map(|trial| full(&trial.windows)).unwrap_or_default();
     if operation.is_none() && windows.len() >= WINDOWS {
-        // The last window may be the rest of a second: its rate counts, not its sum.
+        // The last window may be half a second: its rate counts, not its sum.
         return windows.iter().map(|one| one.operations as f64 / one.length_ms.max(1e-6)).collect();
     }
     let Some(metric) = columns.first().map(|column| column.metric()) else { return Vec::new() };
@@ -128,6 +147,14 @@ fn series(cell: &Cell, operation: Option<&str>, columns: &[Scaled]) -> Vec<f64> 
         })
         .map(|one| one.value)
         .collect()
+}
+
+/// Without a last window of less than a quarter of the one before it: the rate of a few milliseconds is chance.
+fn full(windows: &[Window]) -> &[Window] {
+    match windows {
+        [others @ .., before, last] if last.length_ms < before.length_ms / 4.0 => &windows[..=others.len()],
+        _ => windows,
+    }
 }
 
 /// All operations together, then, in a mix, each of its own.
@@ -154,8 +181,8 @@ fn row(cell: &Cell, operation: Option<&str>, columns: &[Scaled]) -> Vec<String> 
         row.push(word(cell.status).to_owned());
         row.extend(columns.iter().skip(1).map(|_| String::new()));
     }
-    if operation.is_none() && is_at_ceiling(cell) {
-        row[3].push('†');
+    if operation.is_none() && cell.status == Status::Ok {
+        row[3].extend(MARKS.iter().filter(|(_, _, is_so)| is_so(cell)).map(|(sign, ..)| *sign));
     }
     row.push(cell.measurements.iter().map(|one| one.n).max().map(|n| n.to_string()).unwrap_or_default());
     row
@@ -196,10 +223,10 @@ fn remarks(cells: &[&Cell]) -> Vec<String> {
             }
         })
         .collect();
-    if cells.iter().any(|cell| is_at_ceiling(cell)) {
-        remarks.push(
-            "† load generator at its ceiling: compare server CPU per operation, not throughput".to_owned(),
-        );
+    for (sign, meaning, is_so) in MARKS {
+        if cells.iter().any(|cell| cell.status == Status::Ok && is_so(cell)) {
+            remarks.push(format!("{sign} {meaning}"));
+        }
     }
     remarks
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::export::testing;
-use crate::model::{Role, Status};
+use crate::model::{DISTURBED_CORES, OsStat, Role, ScenarioRecord, Status, Window};
 
 #[test]
 fn every_cell_has_its_row_and_every_missing_figure_its_reason() {
@@ -77,6 +77,61 @@ fn a_ceiling_is_marked_and_explained_once_per_table() {
     let text = markdown(&run, &scenarios[..1], Part::Whole);
     assert!(text.lines().any(|line| line.contains("null") && line.contains('†')), "{text}");
     assert_eq!(text.matches("load generator at its ceiling").count(), 1);
+}
+
+#[test]
+fn doubtful_rows_are_marked_and_explained_once_per_table() {
+    let (run, mut scenarios) = testing::run();
+    let place = scenarios[0].cells.iter().position(|cell| cell.status == Status::Ok).unwrap();
+    let row = |scenarios: &[ScenarioRecord]| {
+        let text = markdown(&run, &scenarios[..1], Part::Whole);
+        let label = &scenarios[0].cells[place].label;
+        let row = text.lines().find(|line| line.contains(label.as_str())).unwrap().to_owned();
+        (row, text)
+    };
+    let (plain, text) = row(&scenarios);
+    assert!(!plain.contains(['‡', '§', '¶']) && !text.contains(['‡', '§', '¶']), "{text}");
+    for trial in &mut scenarios[0].cells[place].trials {
+        trial.os = Some(OsStat { foreign_cpu_cores: 1.8, ..OsStat::default() });
+        trial.facts.insert("late_sender".to_owned(), "0.4 of 1 ms".into());
+        trial.facts.insert("regime".to_owned(), "two rates".into());
+    }
+    let (marked, text) = row(&scenarios);
+    assert!(marked.contains("‡§¶"), "{marked}");
+    for legend in ["‡ disturbed: ", "§ load generator late: ", "¶ several regimes "] {
+        assert_eq!(text.matches(legend).count(), 1, "{legend} in {text}");
+    }
+    assert!(text.contains(&format!("more than {DISTURBED_CORES} cores")), "the limit is said: {text}");
+    let page = html(&run, &scenarios[..1], Part::Whole).unwrap();
+    assert!(page.contains("‡§¶") && page.contains("§ load generator late"), "the page has them too");
+    assert!(human(&run, &scenarios[..1], Part::Whole).contains("‡ disturbed: "));
+}
+
+#[test]
+fn a_last_window_of_a_few_milliseconds_is_no_bar() {
+    let (run, mut scenarios) = testing::run();
+    let cell = scenarios[0].cells.iter_mut().find(|cell| cell.status == Status::Ok).unwrap();
+    let window = |second: u32, length_ms: f64, operations: u64| Window {
+        start_ms: f64::from(second) * 1_000.0,
+        length_ms,
+        operations,
+        ..Window::default()
+    };
+    let bars = |cell: &mut crate::model::Cell, last: f64| {
+        let trial = cell.trials.iter_mut().find(|trial| trial.status == Status::Ok).unwrap();
+        trial.windows = (0..6).map(|second| window(second, 1_000.0, 1_000)).collect();
+        // Sixteen times the rate of the others.
+        trial.windows.push(window(6, last, last as u64 * 16));
+    };
+    for (last, line) in [(4.0, "██████"), (249.0, "██████"), (251.0, "▁▁▁▁▁▁█")]
+    {
+        bars(cell, last);
+        let record = ScenarioRecord { cells: vec![cell.clone()], ..testing::run().1[0].clone() };
+        let text = human(&run, std::slice::from_ref(&record), Part::Whole);
+        assert!(text.lines().any(|row| row.trim_end().ends_with(&format!(" {line}"))), "{last}: {text}");
+        let page = html(&run, std::slice::from_ref(&record), Part::Whole).unwrap();
+        assert!(page.contains(&format!("{} values", line.chars().count())), "{last}");
+    }
 }
 
 #[test]

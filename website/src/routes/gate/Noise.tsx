@@ -42,7 +42,7 @@ export default function Noise({id, noise}: {id: string; noise: CalibrationNoise[
             </table>
           </ScrollTable>
           <p className="fine">
-            The standard deviation is that of a block’s log ratio of a build to itself. The smallest change is the one that a gate finds four times in
+            The standard deviation is that of a block’s log ratio where nothing was changed. The smallest change is the one that a gate finds four times in
             five: it is calculated from that deviation, as of normal blocks, and was not tried. <em>gated</em> finds 5&nbsp;%, <em>gated@8%</em> finds 8&nbsp;%,{' '}
             <em>advisory</em> neither: it is shown, and a gate passes without it.
           </p>
