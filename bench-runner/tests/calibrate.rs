@@ -116,6 +116,11 @@ fn gates_of_no_change_compare_programs_that_differ_and_go_on_where_they_ended() 
         assert_ne!(sides["base_stripped_sha256"], sides["head_stripped_sha256"], "{sides}");
         assert_eq!(sides["commit"].as_str().unwrap().len(), 40);
     }
+    let printed = go(&["--gates", "3", "--format", "json"]);
+    let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
+    assert!(
+        printed["schema"].as_str().unwrap().starts_with("plumbkv.") && printed["schema_version"].is_u64()
+    );
     // The repository itself is as it was.
     assert!(run(dir.path(), "git", &["status", "--porcelain"]).stdout.is_empty());
     let other = run(dir.path(), RUNNER, &["calibrate", "--budget", "30s", "--gates", "3"]);

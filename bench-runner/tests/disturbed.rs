@@ -117,9 +117,10 @@ fn beside_sixteen_busy_processes_every_cell_is_disturbed_and_nothing_is_publishe
     let done = run(root.path(), &["run", "--profile", "quick", "--no-container"]);
     drop(busy);
     let said = words(&done);
-    for name in ["disturbed.json", "starts.json"] {
+    for name in ["disturbed.json.zst", "starts.json.zst"] {
         let path = file(&root.path().join("results"), name).unwrap_or_else(|| panic!("no {name}: {said}"));
-        let record: serde_json::Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let text = zstd::decode_all(fs::File::open(path).unwrap()).unwrap();
+        let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
         let record: bench_runner::model::ScenarioRecord = serde_json::from_value(record).unwrap();
         assert!(!record.cells.is_empty());
         for cell in &record.cells {

@@ -320,7 +320,7 @@ fn every_command_ends_with_the_exit_code_that_is_given() {
         }
         // It ends with 0 whatever it finds, and prints a line for each row.
         let printed = String::from_utf8_lossy(&output.stdout);
-        let is_wrong = match &*command {
+        let is_wrong = match command {
             text if text.contains("integrity_check") => printed != "ok\n",
             text if text.starts_with("sqlite3 ") => printed.lines().count() < 3,
             _ => false,

@@ -128,7 +128,7 @@ test('what is not known is named: sizes, kinds and series', () => {
   const [whole, other, begun] = calibrations().map(unknowns).map((told) => plain(told.join('\n')));
   expect(whole).toContain('Sizes other than 5 % as work, 10 % as work, 5 % as sleep and 10 % as sleep');
   expect(whole).toContain('two of five series are too noisy');
-  expect(whole?.match(/Slowdowns by \w+/g)).toEqual(['Slowdowns by pauses']);
+  expect(whole?.match(/Slowdowns by \w+/g)).toEqual(['Slowdowns by late']);
   expect(other).toContain('Sizes other than 5 % as work: between');
   expect(other).toContain('Slowdowns by sleep (waiting, which CPU time does not show): no gate');
   expect(other).not.toContain('too noisy');

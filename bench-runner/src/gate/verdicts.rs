@@ -265,7 +265,8 @@ mod tests {
     fn a_noisy_series_that_moved_holds_the_gate_up() {
         let mut one = series("latency_ns_p50", 0.0, 1.5, 0);
         for place in 0..BLOCKS_MAX {
-            let figure: f64 = if place * 5 % 16 < 11 { 0.6 } else { -0.5 } * (1.0 + (place % 7) as f64 / 10.0);
+            let figure: f64 =
+                if place * 5 % 16 < 11 { 0.6 } else { -0.5 } * (1.0 + (place % 7) as f64 / 10.0);
             one.take(Figures::of([100.0; 2], [100.0 * figure.exp(); 2]).ok_or_else(String::new), 0.0);
         }
         let found = judged(&one);

@@ -204,7 +204,7 @@ pub struct CalibrationRate {
     /// Inconclusive; in version 1, or not measured.
     pub undecided: u32,
     /// Gates beside them that were not measured, or whose time was up.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_none")]
     #[ts(optional, as = "Option<u32>")]
     pub unfinished: u32,
     /// Lower end of the exact 95 % interval of the share that said regression.
@@ -216,4 +216,9 @@ pub struct CalibrationRate {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 pub(super) fn is_false(it_is: &bool) -> bool {
     !*it_is
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }

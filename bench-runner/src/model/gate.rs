@@ -191,7 +191,8 @@ pub struct GateEvidence {
     #[ts(optional)]
     pub lag_1: Option<f64>,
     /// It looks worse by a size that counts, and not so surely that it is called: never a pass.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "super::calibration::is_false")]
+    #[ts(optional, as = "Option<bool>")]
     pub moved: bool,
     /// Blocks that were planned at most.
     pub blocks_max: u32,

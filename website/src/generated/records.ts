@@ -256,6 +256,10 @@ export type Calibration = {
    */
   rule?: string,
   /**
+   * Budget of each gate, s: a gate that may measure longer errs otherwise. Absent in version 1.
+   */
+  budget_s?: number,
+  /**
    * How blocks scatter where nothing was changed.
    */
   noise: Array<CalibrationNoise>,
@@ -286,7 +290,7 @@ export type CalibrationGate = {
    */
   seed: number,
   /**
-   * How much slower head was made, percent of its CPU time; 0: base and head were the same.
+   * How much slower head was made, percent of its CPU time or, as a tail, of its requests; 0: base and head did the same.
    */
   injected_percent: number,
   /**
@@ -305,6 +309,14 @@ export type CalibrationGate = {
    * How long it measured, s.
    */
   measured_s: number,
+  /**
+   * It was not measured, or its time was up before its series were: it is in no count. Absent: it was.
+   */
+  unfinished?: boolean,
+  /**
+   * What was compared. Absent in version 1.
+   */
+  sides?: CalibrationSides,
   /**
    * What it said of each series.
    */
@@ -358,7 +370,7 @@ export type CalibrationRate = {
    */
   injected_as?: InjectedAs,
   /**
-   * Gates.
+   * Gates that ended by themselves.
    */
   gates: number,
   /**
@@ -370,9 +382,13 @@ export type CalibrationRate = {
    */
   improvement: number,
   /**
-   * Inconclusive or not measured.
+   * Inconclusive; in version 1, or not measured.
    */
   undecided: number,
+  /**
+   * Gates beside them that were not measured, or whose time was up.
+   */
+  unfinished?: number,
   /**
    * Lower end of the exact 95 % interval of the share that said regression.
    */
@@ -407,6 +423,36 @@ export type CalibrationSeries = {
    * head / base. Absent: no figure.
    */
   ratio?: number,
+};
+
+/**
+ * What was compared with what, by which runner.
+ */
+export type CalibrationSides = {
+  /**
+   * The commit that both were built from: base's, where two were compared.
+   */
+  commit: string,
+  /**
+   * SHA-256 of base's program without symbols and notes.
+   */
+  base_stripped_sha256: string,
+  /**
+   * Of head's.
+   */
+  head_stripped_sha256: string,
+  /**
+   * How they differ.
+   */
+  head_kind: HeadKind,
+  /**
+   * What head's servers were told to be slowed by, for example `spin:5`; empty: nothing.
+   */
+  injected: string,
+  /**
+   * Version of the runner.
+   */
+  runner: string,
 };
 
 /**
@@ -1062,6 +1108,11 @@ export type Gate = {
    */
   left_out: Array<string>,
   /**
+   * Base and head are the same program, and were measured all the same, each in layouts of its own: what is said counts as
+   * a false alarm or as none. Absent: they are not, or were not measured.
+   */
+  identical?: boolean,
+  /**
    * The command that was given.
    */
   command: string,
@@ -1093,6 +1144,14 @@ export type GateEvidence = {
    * On "head is worse by less than what a pass excludes".
    */
   within: number,
+  /**
+   * How blocks go with those before them, from -1 to 1: about 0 where they are independent. Absent: too few.
+   */
+  lag_1?: number,
+  /**
+   * It looks worse by a size that counts, and not so surely that it is called: never a pass.
+   */
+  moved?: boolean,
   /**
    * Blocks that were planned at most.
    */
@@ -1257,6 +1316,11 @@ export type GateVerdict = {
    */
   disturbed: number,
 };
+
+/**
+ * How head came to have other bytes than base, beside what was injected.
+ */
+export type HeadKind = "symbols" | "comments" | "identical";
 
 /**
  * A whole HDR histogram of response times in nanoseconds.

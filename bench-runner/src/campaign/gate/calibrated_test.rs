@@ -134,8 +134,14 @@ fn a_gate_whose_time_was_up_is_unfinished_and_one_that_is_too_noisy_is_not() {
         gate.verdicts.truncate(1);
         gate.verdicts[0].outcome = outcome;
         gate.verdicts[0].blocks = vec![0.0; blocks];
-        gate.verdicts[0].evidence =
-            Some(crate::model::GateEvidence { worse: 1.0, better: 1.0, within: 1.0, blocks_max: 80 });
+        gate.verdicts[0].evidence = Some(crate::model::GateEvidence {
+            worse: 1.0,
+            better: 1.0,
+            within: 1.0,
+            lag_1: None,
+            moved: false,
+            blocks_max: 80,
+        });
         gate
     };
     assert!(is_unfinished(&with(GateOutcome::Inconclusive, 79)));
