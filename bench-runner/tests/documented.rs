@@ -311,7 +311,10 @@ fn every_command_ends_with_the_exit_code_that_is_given() {
             .split_once(" > ")
             .map_or((&*command, String::new()), |(command, file)| (command, format!("> {file}")));
         let output = sandbox.shell(&format!("{before}\n{command} {more} {redirected}"));
-        if !output.status.code().is_some_and(|code| codes.contains(&code)) {
+        // A plan of every engine asks for more room than some machines have, and says so.
+        let has_no_room =
+            output.status.code() == Some(1) && told(&output).contains("name another folder with TMPDIR");
+        if !has_no_room && !output.status.code().is_some_and(|code| codes.contains(&code)) {
             wrong.push(format!(
                 "{command} {more}: {:?}, not one of {codes:?}\n{}",
                 output.status.code(),

@@ -195,7 +195,7 @@ fn a_server_that_does_not_count_its_keys_is_measured_only_where_that_may_be() {
         said.contains("does not say how many keys it holds") && said.contains("--allow-non-empty"),
         "{said}"
     );
-    assert!(file(&dir.path().join("results"), "own-single.json").is_none(), "nothing was measured");
+    assert!(file(&dir.path().join("results"), "own-single.json.zst").is_none(), "nothing was measured");
     all_are_measured(dir.path(), &measure(dir.path(), &url, &["--allow-non-empty"]));
 }
 

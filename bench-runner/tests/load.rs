@@ -6,8 +6,8 @@ mod typed;
 
 use bench_runner::load::client::{Address, Answered, Client};
 use std::net::TcpListener;
-use std::process::Command;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use typed::Started;
 
 /// Exit code, and what was said.
@@ -108,6 +108,28 @@ fn a_server_that_holds_keys_is_asked_for_and_its_keys_stay() {
         let (code, text) = said(&redis, &["--operation", operation, "--preload", "--allow-non-empty"]);
         assert!(code == Some(0) && precious() && size(&redis) == 1, "{operation}: {text}");
     }
+}
+
+/// What a signal interrupts is deleted all the same.
+#[test]
+fn a_load_that_is_interrupted_leaves_nothing_behind() {
+    let Some(redis) = Started::redis() else { return };
+    let load = Command::new(env!("CARGO_BIN_EXE_bench-runner"))
+        .args(["load", "--server", &redis.address, "--operation", "set", "--keys", "500", "--seconds", "30"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    while size(&redis) == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "nothing was written");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let process = rustix::process::Pid::from_raw(load.id().cast_signed()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let output = load.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && told.contains("stopped by a signal"), "{told}");
+    assert!(size(&redis) == 0 && begin.elapsed() < Duration::from_secs(25), "{}", size(&redis));
 }
 
 #[test]

@@ -77,6 +77,14 @@ test('the same record compared with itself differs by nothing', () => {
   expect(compareRecords(record, {...record, scenario: {...record.scenario, params_sha256: 'other'}}).note).toMatch(/definition/);
 });
 
+test('a cell that was measured beside something else is left out and said', () => {
+  const record = storedScenario('wire-single');
+  const beside = {...record, cells: record.cells.map((cell) => ({...cell, trials: cell.trials.map((trial) => ({...trial, os: trial.os && {...trial.os, foreign_cpu_cores: 1.8}}))}))};
+  const {rows, note} = compareRecords(record, beside);
+  expect(rows).toEqual([]);
+  expect(note).toMatch(/^Left out: \d+ cells? in which others used more than 0.25 CPUs/);
+});
+
 test('evidence is linked where its run is stored; without judged claims none is made up', () => {
   const {claims, evidence} = claimsData(fixtureResults());
   expect(claims).toBeUndefined();

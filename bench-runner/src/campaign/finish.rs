@@ -103,8 +103,8 @@ fn disturbances(campaign: &Campaign, finished: &BTreeMap<u32, Finished>) -> Vec<
     )]
 }
 
-/// What a reader has to know of figures that stand: cells that are of several regimes, or whose generator was late, in
-/// most of their trials. A sentence each, with the first of them.
+/// What a reader has to know of figures that stand: cells that are of several regimes, whose generator was late, or whose
+/// writes were not read back, in most of their trials. A sentence each, with the first of them.
 fn doubtful(scenarios: &[ScenarioRecord]) -> Vec<String> {
     let of = |name: &str, many: &str| {
         let told = |cell: &Cell| cell.in_most_trials(name).map(|said| format!("{}: {said}", cell.key));
@@ -117,7 +117,8 @@ fn doubtful(scenarios: &[ScenarioRecord]) -> Vec<String> {
     let regimes = of("regime", "a mean of several regimes");
     let late =
         of("late_sender", "an open loop whose generator was late by more than a tenth of a percentile");
-    regimes.into_iter().chain(late).collect()
+    let unread = of("not_read_back", "written and not read back");
+    regimes.into_iter().chain(late).chain(unread).collect()
 }
 
 /// What came to no figure although it was tried: a line per target and mode, with the first reason.

@@ -19,7 +19,8 @@ use anyhow::Context;
 use clap::value_parser;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Send one stretch of load to a running server, without storing a run
@@ -312,6 +313,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
             "--preload is for RESP; load the keys by --plain-keys --operation set --draw sequential",
         );
     }
+    // Before anything is written: what a signal interrupts must be removed again.
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
+    }
     let guest = args.admitted(address).map_err(anyhow::Error::msg)?;
     let address = &guest.server.address;
     raise_open_files();
@@ -327,9 +333,14 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     };
     let mut generator = Generator::connect(address, &connections)?;
     let stretch = args.stretch();
-    let done = generator.run(&workload, &values, &stretch, &AtomicBool::new(false));
+    let done = generator.run(&workload, &values, &stretch, &stop);
     drop(generator);
-    let code = print(&done, global.format)?;
+    let code = if stop.load(Ordering::Relaxed) {
+        eprintln!("bench-runner: stopped by a signal; what was written is deleted");
+        EXIT_TOOL_ERROR
+    } else {
+        print(&done, global.format)?
+    };
     Ok(if guest.leave() { code } else { EXIT_TOOL_ERROR })
 }
 

@@ -1,6 +1,6 @@
 //! Half a request must be met by silence: a server that acknowledges a write before its value has come stores nothing.
 //!
-//! Asked once of each process before its cells, and by `verify`. RESP and memcached are sent half of a write of key
+//! Asked once of each process before its cells of a protocol, and by `verify` of servers that speak RESP. RESP and memcached are sent half of a write of key
 //! number 0, then the rest, and the key is deleted again. Documents over HTTP are sent half of a GET.
 
 use crate::load::client::{Address, ClientError};
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// How long it must be silent. Over the loopback an early answer takes a tenth of a millisecond.
 const SILENCE: Duration = Duration::from_millis(50);
 /// How long an answer to a whole request may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Length of the value that is written.
 const VALUE_BYTES: u32 = 64;
 

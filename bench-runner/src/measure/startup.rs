@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// How long others are looked at, before and after: twenty of the ticks that the kernel counts in.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long a container runtime may still clean up behind a container that has ended.
+const CLEANING_UP: Duration = Duration::from_millis(300);
 
 /// Starts the target several times over; nothing when told to stop.
 pub(crate) fn measure(bench: &mut Bench<'_>, cell: &CellKey, starts: u32) -> Option<Trial> {
@@ -23,7 +25,13 @@ pub(crate) fn measure(bench: &mut Bench<'_>, cell: &CellKey, starts: u32) -> Opt
     let mut ready_ms = Vec::new();
     let mut trial = empty(step.trial, step.position);
     let (mut others, mut rss_bytes_peak) = (Account::default(), 0);
-    others.add_quiet(LOOK);
+    let look = |others: &mut Account| {
+        if step.mode.is_container() {
+            std::thread::sleep(CLEANING_UP);
+        }
+        others.add_quiet(LOOK);
+    };
+    look(&mut others);
     for _ in 0..starts.max(1) {
         if bench.stopped() {
             return None;
@@ -46,7 +54,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>, cell: &CellKey, starts: u32) -> Opt
     }
     trial.counts.operations = ready_ms.len() as u64;
     trial.elapsed_s = ready_ms.iter().sum::<f64>() / 1e3;
-    others.add_quiet(LOOK);
+    look(&mut others);
     let mut stat = others.finish(std::process::id());
     // As much of the starts as it was of the two looks.
     stat.steal_ms *= trial.elapsed_s / (2.0 * LOOK.as_secs_f64());

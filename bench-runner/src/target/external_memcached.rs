@@ -3,8 +3,8 @@
 //! Its keys cannot be listed, so what a killed run has left there is only deleted by the run that knows its keys.
 
 use crate::load::client::Address;
+use crate::load::stream::{Connector, Stream};
 use std::io::{BufRead, BufReader, Error, ErrorKind, Result, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 /// Requests that are sent before their answers are read: few enough for the buffers of both sides.
@@ -73,17 +73,15 @@ pub(super) fn delete_own(address: &Address, keys: u64, timeout: Duration) -> Res
     Ok(deleted)
 }
 
-fn connect(address: &Address, timeout: Duration) -> Result<BufReader<TcpStream>> {
-    let socket = address.endpoint.socket().ok_or_else(|| Error::other("it has no TCP socket"))?;
-    let stream = TcpStream::connect_timeout(&socket, timeout)?;
-    stream.set_read_timeout(Some(timeout))?;
-    stream.set_write_timeout(Some(timeout))?;
-    stream.set_nodelay(true)?;
+/// Over whatever the load goes over: TCP, a Unix socket, TLS.
+fn connect(address: &Address, timeout: Duration) -> Result<BufReader<Stream>> {
+    let stream = Connector::new(address)?.connect(timeout)?;
+    stream.set_timeout(timeout)?;
     Ok(BufReader::new(stream))
 }
 
 /// A line without its end.
-fn line(connection: &mut BufReader<TcpStream>) -> Result<String> {
+fn line(connection: &mut impl BufRead) -> Result<String> {
     let mut line = String::new();
     if connection.read_line(&mut line)? == 0 {
         return Err(Error::new(ErrorKind::UnexpectedEof, "it closed the connection"));
@@ -122,6 +120,21 @@ mod tests {
         assert_eq!(told, expected);
         let error = look(&serving(&["-ERR unknown command\r\n"]), TIMEOUT).unwrap_err();
         assert!(error.to_string().contains("unknown command"), "{error}");
+    }
+
+    #[test]
+    fn one_behind_a_unix_socket_is_asked_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.sock");
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut stream = BufReader::new(stream);
+            line(&mut stream).unwrap();
+            stream.get_mut().write_all(b"STAT curr_items 2\r\nEND\r\n").unwrap();
+        });
+        let address = Address::of(crate::load::client::Endpoint::Unix(path));
+        assert_eq!(look(&address, TIMEOUT).unwrap().items, 2);
     }
 
     #[test]

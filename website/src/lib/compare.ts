@@ -31,11 +31,28 @@ export function findRun(runs: ComparableRun[], name: string | null): ComparableR
   return runs.find(({id}) => id === name) ?? runs.find(({version, machineKey}) => name === version || name === `${version}/${machineKey}`);
 }
 
+/** CPUs that others may use while a cell is measured: as in the runner. */
+const DISTURBED_CORES = 0.25;
+
+/** Whether others used more than that in most trials of a cell, the hypervisor among them. */
+export function isDisturbed(cell: Cell): boolean {
+  if (cell.axes.operation === 'stock') return false;
+  const cores = cell.trials
+    .flatMap(({os, elapsed_s}) => (os ? [os.foreign_cpu_cores + (elapsed_s > 0 ? os.steal_ms / 1_000 / elapsed_s : 0)] : []))
+    .sort((a, b) => a - b);
+  return (cores[Math.floor(cores.length / 2)] ?? 0) > DISTURBED_CORES;
+}
+
 export function compareRecords(a: ScenarioRecord, b: ScenarioRecord): {rows: ComparedRow[]; note?: string} {
-  const note = a.scenario.params_sha256 === b.scenario.params_sha256 ? undefined : 'The definition of the scenario differs between the runs: only cells that both have are shown, and they may not mean the same.';
+  const notes = a.scenario.params_sha256 === b.scenario.params_sha256 ? [] : ['The definition of the scenario differs between the runs: only cells that both have are shown, and they may not mean the same.'];
+  let disturbed = 0;
   const rows = a.cells.flatMap((first) => {
     const second = b.cells.find(({key}) => key === first.key);
     if (!second || first.status !== 'ok' || second.status !== 'ok') return [];
+    if (isDisturbed(first) || isDisturbed(second)) {
+      disturbed += 1;
+      return [];
+    }
     return METRICS.flatMap((metric) => {
       const [x, y] = [first, second].map((cell) => cell.measurements.find((m) => m.metric === metric && m.operation === undefined));
       if (!x || !y || x.median === 0) return [];
@@ -55,7 +72,8 @@ export function compareRecords(a: ScenarioRecord, b: ScenarioRecord): {rows: Com
       ];
     });
   });
-  return {rows, ...(note === undefined ? {} : {note})};
+  if (disturbed > 0) notes.push(`Left out: ${disturbed} ${disturbed === 1 ? 'cell' : 'cells'} in which others used more than ${DISTURBED_CORES} CPUs in one of the runs.`);
+  return {rows, ...(notes.length === 0 ? {} : {note: notes.join(' ')})};
 }
 
 /** `better`, `worse` or `undecided`, of the second against the first; ranges decide nothing. */
