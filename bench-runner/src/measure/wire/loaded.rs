@@ -65,7 +65,10 @@ impl Loaded {
             }
             _ => {
                 let mut client = Client::connect(&target.address, LOAD_PATIENCE)?;
-                if self.dirty || *self != Self::default() {
+                // A store that counts versions of keys counts those that were written and deleted before, too.
+                let holds =
+                    self.dirty || *self != Self::default() || client.held()?.is_some_and(|held| held > 0);
+                if holds {
                     client.empty()?;
                 }
                 client.fill(0..phase.keys, &workload.length, values)?;
