@@ -2,13 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
+mod own;
+
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
 const RUNNER: &str = env!("CARGO_BIN_EXE_bench-runner");
 
-const CONFIG: &str = r#"
+const HEAD: &str = r#"
 subject = "own"
 
 [build]
@@ -16,28 +18,6 @@ command = ["cargo", "build", "--offline"]
 binary = "target/debug/own"
 layouts = "cargo"
 calibration = { arguments = [], variable = "INJECTED_DELAY" }
-
-[trial]
-warmup_s = 0.02
-seconds = 0.05
-min_operations = 100
-
-[target.own]
-title = "own {version}"
-role = "ceiling"
-transport = "socket"
-durability = "volatile"
-binary = "own"
-args = ["--listen", "{host}:{port}"]
-version = { args = ["--version"], after = "bench-runner " }
-allocator = { text = "none" }
-
-[[load]]
-operation = "get"
-value_bytes = [64]
-clients = [4]
-pipeline = [4]
-keys = 100
 "#;
 
 fn run(folder: &Path, program: &str, words: &[&str]) -> Output {
@@ -82,7 +62,7 @@ fn repository(folder: &Path) {
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     std::fs::write(folder.join("src/main.rs"), program).unwrap();
     std::fs::write(folder.join(".gitignore"), "/target\n/results\nCargo.lock\n").unwrap();
-    std::fs::write(folder.join("bench-gate.toml"), CONFIG).unwrap();
+    std::fs::write(folder.join("bench-gate.toml"), own::gated(HEAD)).unwrap();
     commit(folder, "a server");
 }
 
@@ -158,7 +138,7 @@ fn a_submodule_that_moves_is_another_program() {
         std::fs::create_dir(folder).unwrap();
         git(folder, &["init", "--quiet", "--initial-branch=main"]);
     }
-    let config = CONFIG
+    let config = own::gated(HEAD)
         .replace("[\"cargo\", \"build\", \"--offline\"]", "[\"cp\", \"module/server.sh\", \"own\"]")
         .replace("target/debug/own", "own")
         .replace("layouts = \"cargo\"", "");

@@ -4,7 +4,7 @@
 
 mod found;
 
-use found::file;
+use found::{file, unpacked};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -119,9 +119,7 @@ fn beside_sixteen_busy_processes_every_cell_is_disturbed_and_nothing_is_publishe
     let said = words(&done);
     for name in ["disturbed.json.zst", "starts.json.zst"] {
         let path = file(&root.path().join("results"), name).unwrap_or_else(|| panic!("no {name}: {said}"));
-        let text = zstd::decode_all(fs::File::open(path).unwrap()).unwrap();
-        let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
-        let record: bench_runner::model::ScenarioRecord = serde_json::from_value(record).unwrap();
+        let record: bench_runner::model::ScenarioRecord = serde_json::from_value(unpacked(&path)).unwrap();
         assert!(!record.cells.is_empty());
         for cell in &record.cells {
             let cores = cell.disturbed_cores();

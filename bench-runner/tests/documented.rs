@@ -196,7 +196,7 @@ const CASES: &[Case] = &[
     ("bench-runner calibrate --add target/bench-gate/gate.json", ARTIFACT, "", Here, &[1]),
 ];
 
-/// The commands that the documents show, each with a place where it stands. `command-line.md` has the help texts, which a unit
+/// The commands that the documents show, each with a document that shows it. `command-line.md` has the help texts, which a unit
 /// test compares.
 fn shown() -> BTreeMap<String, String> {
     let root = root();
@@ -234,7 +234,7 @@ fn take(line: &str, place: &str, found: &mut BTreeMap<String, String>) {
     if !line.starts_with("bench-runner ") && !line.starts_with("sqlite3 ") {
         return;
     }
-    // Behind two spaces or a hash stands what it does.
+    // Behind two spaces or a hash is what it does.
     let command = line.split("  ").next().unwrap_or(line);
     let command = command.split(" #").next().unwrap_or(command).trim();
     if !is_syntax(command) {
@@ -242,7 +242,7 @@ fn take(line: &str, place: &str, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// What stands for something else in the way a command is written.
+/// Words of a command that a reader replaces.
 const PLACEHOLDERS: &[&str] = &[
     "ARTIFACT",
     "DIR",
@@ -311,7 +311,7 @@ fn every_command_ends_with_the_exit_code_that_is_given() {
             .split_once(" > ")
             .map_or((&*command, String::new()), |(command, file)| (command, format!("> {file}")));
         let output = sandbox.shell(&format!("{before}\n{command} {more} {redirected}"));
-        // A plan of every engine asks for more room than some machines have, and says so.
+        // A plan of every engine needs more room than some machines have, and says so.
         let has_no_room =
             output.status.code() == Some(1) && told(&output).contains("name another folder with TMPDIR");
         if !has_no_room && !output.status.code().is_some_and(|code| codes.contains(&code)) {

@@ -3,7 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
+mod found;
+
 use bench_runner::load::client::{Address, Answered, Client};
+use found::unpacked;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -164,8 +167,7 @@ fn nothing_of_it_is_changed_and_the_record_says_where_its_figures_come_from() {
     assert!(calls["get"] > 100 && calls["del"] > 0, "{calls:?}");
 
     let record = files(&folder.join("results"), "own-clients.json.zst");
-    let text = zstd::decode_all(std::fs::File::open(&record[0]).unwrap()).unwrap();
-    let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let record = unpacked(&record[0]);
     let cell = &record["cells"][0];
     assert_eq!((cell["status"].as_str(), cell["mode"].as_str()), (Some("ok"), Some("external")), "{cell:#}");
     let trial = &cell["trials"][0];

@@ -5,7 +5,7 @@
 
 mod found;
 
-use found::file;
+use found::{file, unpacked};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -64,9 +64,7 @@ fn all_are_measured(folder: &Path, output: &Output) -> Vec<serde_json::Value> {
     let words = words(output);
     let path =
         file(&folder.join("results"), "own-single.json.zst").unwrap_or_else(|| panic!("no record: {words}"));
-    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
-    let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    let cells = record["cells"].as_array().unwrap().clone();
+    let cells = unpacked(&path)["cells"].as_array().unwrap().clone();
     assert!(!cells.is_empty());
     for cell in &cells {
         assert_eq!(cell["status"], "ok", "{}: {}\n{words}", cell["key"], cell["reason"]);
@@ -184,7 +182,7 @@ fn a_server_that_speaks_tls_is_named_as_such() {
     assert!(said.contains("it speaks TLS: write rediss://"), "{said}");
 }
 
-/// A server that does not say how many keys it holds may hold somebody's.
+/// A server that does not say how many keys it holds may hold keys of its owner.
 #[test]
 fn a_server_that_does_not_count_its_keys_is_measured_only_where_that_may_be() {
     let server = with_fault("no-dbsize");

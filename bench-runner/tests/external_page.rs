@@ -5,7 +5,7 @@
 
 mod found;
 
-use found::file;
+use found::{file, unpacked};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -91,9 +91,7 @@ fn words(output: &Output) -> (String, String) {
 #[track_caller]
 fn cells(folder: &Path, scenario: &str) -> Vec<serde_json::Value> {
     let path = file(&folder.join("results"), &format!("{scenario}.json.zst")).expect("a record");
-    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
-    let record: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    record["cells"].as_array().unwrap().clone()
+    unpacked(&path)["cells"].as_array().unwrap().clone()
 }
 
 /// Refused before anything is measured; one line says why.

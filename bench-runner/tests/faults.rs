@@ -3,6 +3,9 @@
 //! The real command in a root of its own: an unknown key in a scenario, a target that does not start, one that is
 //! missing, a disk that is full, a port that is taken.
 
+mod found;
+
+use found::unpacked;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -128,9 +131,7 @@ fn a_target_that_does_not_start_is_a_failed_cell_and_a_failed_run() {
     assert!(line.contains("cannot load libfault.so"), "{line}");
     // What failed is recorded whole: the record can be read back, and says why.
     let record = root.written("results").into_iter().find(|path| path.ends_with("startup.json.zst"));
-    let file = fs::File::open(record.expect("a record")).expect("a readable record");
-    let text = zstd::decode_all(file).expect("whole zstd");
-    let record: serde_json::Value = serde_json::from_slice(&text).expect("whole JSON");
+    let record = unpacked(&record.expect("a record"));
     let statuses: Vec<_> =
         record["cells"].as_array().expect("cells").iter().map(|cell| cell["status"].clone()).collect();
     assert!(statuses.contains(&"failed".into()), "{statuses:?}");

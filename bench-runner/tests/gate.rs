@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
+mod own;
+
 use bench_runner::floor::resp::{Resp, State};
 use bench_runner::floor::{Answers, Taken, epoll};
 use serde_json::Value;
@@ -13,31 +15,8 @@ use std::time::{Duration, Instant};
 
 const RUNNER: &str = env!("CARGO_BIN_EXE_bench-runner");
 
-const CONFIG: &str = r#"
-subject = "own"
-
-[trial]
-warmup_s = 0.02
-seconds = 0.05
-min_operations = 100
-
-[target.own]
-title = "own {version}"
-role = "ceiling"
-transport = "socket"
-durability = "volatile"
-binary = "own"
-args = ["--listen", "{host}:{port}"]
-version = { args = ["--version"], after = "bench-runner " }
-allocator = { text = "none" }
-
-[[load]]
-operation = "get"
-value_bytes = [64]
-clients = [4]
-pipeline = [4]
-keys = 100
-
+/// A second load.
+const SET: &str = r#"
 [[load]]
 operation = "set"
 value_bytes = [64]
@@ -46,12 +25,16 @@ pipeline = [4]
 keys = 100
 "#;
 
+fn config() -> String {
+    own::gated("subject = \"own\"\n") + SET
+}
+
 struct Place(tempfile::TempDir);
 
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("bench-gate.toml"), CONFIG).unwrap();
+        std::fs::write(dir.path().join("bench-gate.toml"), config()).unwrap();
         Self(dir)
     }
 
@@ -288,7 +271,7 @@ fn repository(place: &Place, steps: u32) {
         let done = Command::new("git").arg("-C").arg(root).args(author).args(arguments).output().unwrap();
         assert!(done.status.success(), "{}", told(&done));
     };
-    std::fs::write(root.join("bench-gate.toml"), format!("{CONFIG}{BUILD}")).unwrap();
+    std::fs::write(root.join("bench-gate.toml"), format!("{}{BUILD}", config())).unwrap();
     std::fs::write(root.join("bench-counted.toml"), COUNTED).unwrap();
     std::fs::write(root.join(".gitignore"), "/target/\n/out/\n").unwrap();
     git(&["init", "--quiet"]);

@@ -136,7 +136,7 @@ impl Values {
         self.clone().of_generation(self.first)
     }
 
-    /// The turn is over: from here on the newest generation alone is written.
+    /// From here on the newest generation alone is written.
     pub fn turned(&mut self) {
         self.first = self.generations.1;
     }

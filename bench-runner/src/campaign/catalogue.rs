@@ -89,7 +89,8 @@ pub fn fitting(
 /// # Errors
 /// When a file cannot be read or does not hold together; names the file.
 pub fn scenarios(root: &Path) -> anyhow::Result<Vec<Scenario>> {
-    let folder = folder(root);
+    let name = folder_name(root);
+    let folder = root.join(name);
     let entries = std::fs::read_dir(&folder).with_context(|| {
         format!(
             "no scenarios in {}: run inside the checkout or name it with --root DIR; for a server of your own, \
@@ -107,7 +108,7 @@ pub fn scenarios(root: &Path) -> anyhow::Result<Vec<Scenario>> {
     for file in files {
         let text = std::fs::read_to_string(folder.join(&file))
             .with_context(|| format!("cannot read {}", folder.join(&file).display()))?;
-        scenarios.push(Scenario::parse(&format!("{}/{file}", folder_name(root)), &text)?);
+        scenarios.push(Scenario::parse(&format!("{name}/{file}"), &text)?);
     }
     scenarios.sort_by_key(|scenario| (scenario.definition().place, scenario.key().to_owned()));
     Ok(scenarios)
@@ -188,7 +189,7 @@ mod tests {
         let keys: Vec<&str> = own.iter().map(Scenario::key).collect();
         assert_eq!(keys, ["own-single", "own-clients", "own-pipeline", "own-page", "own-page-rate"]);
         assert!(targets(dir.path(), &own).is_ok());
-        // A fault is told with the name that the file has here.
+        // An error names the file by its path here.
         std::fs::write(dir.path().join("scenarios/own-single.toml"), "key = 5").unwrap();
         let told = format!("{:#}", scenarios(dir.path()).unwrap_err());
         assert!(told.contains("scenarios/own-single.toml") && !told.contains(SCENARIOS), "{told}");

@@ -103,7 +103,7 @@ fn disturbances(campaign: &Campaign, finished: &BTreeMap<u32, Finished>) -> Vec<
     )]
 }
 
-/// What a reader has to know of figures that stand: cells that are of several regimes, whose generator was late, or whose
+/// What a reader has to know of figures that are kept: cells that are of several regimes, whose generator was late, or whose
 /// writes were not read back, in most of their trials. A sentence each, with the first of them.
 fn doubtful(scenarios: &[ScenarioRecord]) -> Vec<String> {
     let of = |name: &str, many: &str| {

@@ -7,11 +7,8 @@ use super::{EXIT_FINE, EXIT_INCONCLUSIVE, EXIT_TOOL_ERROR, EXIT_USAGE, Format, G
 use crate::campaign::gate::Options;
 use crate::campaign::gate::bisect::{Bisection, Commit, bisect, short};
 use crate::output::{document, escape, table};
-use anyhow::Context as _;
 use serde_json::json;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Find the commit that made it slower
@@ -55,10 +52,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         eprintln!("bench-runner: a budget below 10s has no room for a single comparison");
         return Ok(EXIT_USAGE);
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
-    }
+    let stop = super::raised_by_signals()?;
     let options = Options {
         root: global.root.clone(),
         definition,
@@ -104,9 +98,7 @@ fn said(found: &Bisection) -> String {
     }
 }
 
-type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;
-
-fn gates(found: &Bisection, drawn: Drawn) -> String {
+fn gates(found: &Bisection, drawn: table::Drawn) -> String {
     let rows: Vec<Vec<String>> = found
         .tried
         .iter()

@@ -5,12 +5,10 @@ use super::selection::duration;
 use super::stdout::put;
 use super::{EXIT_FINE, Format, Global};
 use crate::campaign::gate::calibrate::{Calibrating, add_identical, calibrate};
-use crate::model::{Calibration, Gate, InjectedAs};
+use crate::export::gate_artifact::read_gate;
+use crate::model::{Calibration, InjectedAs};
 use crate::output::table;
-use anyhow::Context as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Measure the false positive and detection rates of the gate on this machine
@@ -54,17 +52,14 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let (definition, gate_sha256) = read_definition(args.config.as_deref(), global)?;
     let results = args.results.clone().unwrap_or_else(|| global.root.join("results"));
     if !args.add.is_empty() {
-        let gates = args.add.iter().map(|path| read_gate(path)).collect::<anyhow::Result<Vec<Gate>>>()?;
+        let gates = args.add.iter().map(|path| read_gate(path, None)).collect::<Result<Vec<_>, _>>()?;
         let (calibration, path, new) = add_identical(&results, &gate_sha256, &gates)?;
         if !global.quiet {
             eprintln!("{new} of {} gates were new", gates.len());
         }
         return print(&calibration, &path, global);
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
-    }
+    let stop = super::raised_by_signals()?;
     let asked = Calibrating {
         root: global.root.clone(),
         results,
@@ -89,14 +84,7 @@ fn print(calibration: &Calibration, path: &Path, global: &Global) -> anyhow::Res
     Ok(EXIT_FINE)
 }
 
-fn read_gate(path: &Path) -> anyhow::Result<Gate> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is no gate.json of this runner", path.display()))
-}
-
-type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;
-
-fn shown(calibration: &Calibration, drawn: Drawn) -> String {
+fn shown(calibration: &Calibration, drawn: table::Drawn) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let rates: Vec<Vec<String>> = calibration
         .rates

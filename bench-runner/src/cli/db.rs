@@ -292,9 +292,7 @@ fn as_json(name: &str, answer: &Answer) -> String {
     format!("{:#}\n", document(name, json!({ "rows": rows })))
 }
 
-type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;
-
-fn shown(answer: &Answer, format: Format, drawn: Drawn) -> String {
+fn shown(answer: &Answer, format: Format, drawn: table::Drawn) -> String {
     let head: Vec<&str> = answer.columns.iter().map(String::as_str).collect();
     let rows: Vec<Vec<String>> = answer.rows.iter().map(|row| row.iter().map(plain).collect()).collect();
     let numbers =

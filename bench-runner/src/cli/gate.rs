@@ -11,8 +11,6 @@ use crate::output::gate as output;
 use crate::scenario::{CountedDefinition, GateDefinition};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Compare base and head on this machine, and judge the change
@@ -23,8 +21,9 @@ use std::time::Duration;
   bench-runner gate --base main --head HEAD --budget 5m --out gate-result
   bench-runner gate --base v1 --head v2 --config bench-gate.toml --root ../my-server
 
-Blocks of base and head are measured until each series has evidence for a change, or for none above 5 %. A gate of a change \
-that changes nothing is red once in a hundred times at most. bench-runner/docs/statistics.md has the rule.
+Blocks of base and head are measured until each series has evidence for a change, or for none above 5 %. Where cargo links \
+both programs again for each block (layouts = \"cargo\"), a gate of a change that changes nothing is red once in a hundred times at \
+most. bench-runner/docs/statistics.md has the rule.
 
 Exit codes: 0 pass or improvement; 1 a build or a file failed; 2 regression; 3 inconclusive or not measured, for example \
 because a server does not start; 64 usage error.")]
@@ -71,10 +70,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         eprintln!("bench-runner: a budget below 10s has no room for a single comparison");
         return Ok(EXIT_USAGE);
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
-    }
+    let stop = super::raised_by_signals()?;
     let calibration = calibration_of(global, &catalogue::this_machine(&global.root)?.0, &gate_sha256)?;
     let options = Options {
         root: global.root.clone(),

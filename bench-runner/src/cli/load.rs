@@ -19,8 +19,7 @@ use anyhow::Context;
 use clap::value_parser;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Send one stretch of load to a running server, without storing a run
@@ -31,7 +30,7 @@ use std::time::{Duration, Instant};
   bench-runner load --server 127.0.0.1:6379 --operation set --open --rate 5000 --seconds 2 --format json
 
 Keys are written under a random prefix and deleted at the end, so GET and DEL take --preload. A server that holds keys is refused without \
---allow-non-empty. After an interruption, bench-runner clean lists and deletes what is left.")]
+--allow-non-empty. Ctrl-C deletes them as well; after a kill, bench-runner clean lists and deletes what is left on a Redis-protocol server.")]
 pub(super) struct Args {
     /// The server, on this machine unless --allow-remote
     #[arg(long, value_name = "HOST:PORT", required_unless_present_any = ["unix", "write_documents"], conflicts_with = "unix")]
@@ -250,7 +249,7 @@ impl Args {
             return Ok(Guest { server, writes: false });
         }
         let server = if self.plain_keys { server } else { server.under(&draw_prefix()) };
-        // Of one that is empty nobody's keys make room for ours.
+        // The keys of an empty one cannot be evicted by these.
         let written =
             if self.seconds.is_some() || self.preload { self.keys } else { self.keys.min(self.requests) };
         let bytes = if self.allow_non_empty && writes {
@@ -310,14 +309,11 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let resp = matches!(workload.protocol, Protocol::Resp2 | Protocol::Resp3);
     if args.preload && !resp {
         return refuse(
-            "--preload is for RESP; load the keys by --plain-keys --operation set --draw sequential",
+            "--preload is for RESP; load the keys by --plain-keys --operation set --draw sequential, then pass --plain-keys --allow-non-empty",
         );
     }
     // Before anything is written: what a signal interrupts must be removed again.
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
-    }
+    let stop = super::raised_by_signals()?;
     let guest = args.admitted(address).map_err(anyhow::Error::msg)?;
     let address = &guest.server.address;
     raise_open_files();
@@ -336,7 +332,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let done = generator.run(&workload, &values, &stretch, &stop);
     drop(generator);
     let code = if stop.load(Ordering::Relaxed) {
-        eprintln!("bench-runner: stopped by a signal; what was written is deleted");
+        eprintln!("bench-runner: stopped by a signal");
         EXIT_TOOL_ERROR
     } else {
         print(&done, global.format)?
@@ -350,7 +346,7 @@ const BY_NAME_MAX: u64 = 10_000_000;
 /// A server that is left as it was found, whatever happens meanwhile.
 struct Guest {
     server: External,
-    /// Whether keys of ours may be there.
+    /// Whether keys that this call wrote may be there.
     writes: bool,
 }
 

@@ -33,9 +33,12 @@ mod selection;
 mod stdout;
 mod verify;
 
+use anyhow::Context as _;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Everything went well.
 pub const EXIT_FINE: u8 = 0;
@@ -146,6 +149,15 @@ enum Command {
     // The name it had in version 0.1.0 still works, for records say it.
     #[command(hide = true, alias = "null-server")]
     Floor(floor::Args),
+}
+
+/// A flag that SIGINT, SIGTERM and SIGHUP raise, instead of ending the program: what was begun is ended in order.
+fn raised_by_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
+    }
+    Ok(stop)
 }
 
 /// Parses the command line, does what it says, and turns the outcome into an exit code.

@@ -122,10 +122,8 @@ fn as_json(found: &[(Case, Power)], seed: u64) -> anyhow::Result<String> {
     Ok(format!("{:#}\n", document("power", json!({"rule": GATE_RULE, "seed": seed, "cases": rows}))))
 }
 
-type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;
-
 /// A row per noise, a column per effect.
-fn as_table(found: &[(Case, Power)], effects: &[f64], drawn: Drawn) -> String {
+fn as_table(found: &[(Case, Power)], effects: &[f64], drawn: table::Drawn) -> String {
     let share = |count: u32, gates: u32| format!("{:.1} %", f64::from(count) * 100.0 / f64::from(gates));
     let mut head: Vec<String> = ["block sd", "layout sd", "mood", "shape"].map(str::to_owned).to_vec();
     head.extend(effects.iter().map(|effect| match effect {

@@ -86,10 +86,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let all =
         if url.is_some() { catalogue::foreign(&global.root)? } else { catalogue::scenarios(&global.root)? };
     // Before anything is started: what a signal interrupts must still be ended and removed.
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen for signals")?;
-    }
+    let stop = super::raised_by_signals()?;
     let place = args.results.as_ref().map_or_else(String::new, |dir| format!(" --results {}", dir.display()));
     if let Some(run_id) = &args.resume {
         let (journal, campaign) = Journal::open(&results, run_id.as_deref())?;

@@ -7,8 +7,8 @@ use super::canonical;
 use super::catalogue::catalogue;
 use crate::model::{
     BLESSINGS_SCHEMA, BLESSINGS_SCHEMA_VERSION, Blessings, CALIBRATION_SCHEMA, CALIBRATION_SCHEMA_VERSION,
-    CLAIMS_SCHEMA, Calibration, Claims, GATE_RULE, GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, INDEX_SCHEMA,
-    Index, RUN_SCHEMA, Run, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord,
+    CLAIMS_SCHEMA, Calibration, Claims, DISTURBED_CORES, GATE_RULE, GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate,
+    INDEX_SCHEMA, Index, RUN_SCHEMA, Run, SCENARIO_SCHEMA, SCHEMA_VERSION, ScenarioRecord,
 };
 use crate::scenario::Scenario;
 use schemars::generate::SchemaSettings;
@@ -135,6 +135,10 @@ fn type_script() -> String {
     text.push_str(&format!(
         "\n/** The rule by which the gate judges; a calibration of another one says nothing of it. */\n\
          export const GATE_RULE = '{GATE_RULE}';\n"
+    ));
+    text.push_str(&format!(
+        "\n/** CPUs that others may use in most trials of a cell; with more, it is neither published nor judged. */\n\
+         export const DISTURBED_CORES = {DISTURBED_CORES};\n"
     ));
     for declaration in collector.declarations.values() {
         text.push('\n');

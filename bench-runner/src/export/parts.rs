@@ -56,11 +56,12 @@ fn groups<'a>(
     scenarios: &'a [ScenarioRecord],
 ) -> anyhow::Result<Vec<&'a [ScenarioRecord]>> {
     // `run.json` grows by an entry per scenario and by the note on the parts.
-    let own = size(run, &[])? + 600 * (scenarios.len() + 1);
+    let bare = size(run, &[])?;
+    let own = bare + 600 * (scenarios.len() + 1);
     let mut groups = Vec::new();
     let (mut from, mut takes) = (0, own);
     for (at, record) in scenarios.iter().enumerate() {
-        let more = size(run, slice::from_ref(record))?.saturating_sub(size(run, &[])?);
+        let more = size(run, slice::from_ref(record))?.saturating_sub(bare);
         ensure!(
             own + more <= limit,
             "scenario {} takes {more} bytes, compressed, and run.json {own}; a committed run may take {limit}. \

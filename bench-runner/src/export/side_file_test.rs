@@ -1,4 +1,4 @@
-//! Do histograms come back from the histogram file bit by bit, and is a file of somebody else's refused?
+//! Do histograms come back from the histogram file bit by bit, and is a file with other bytes refused?
 
 use super::*;
 use crate::export::testing::{run_as, small_run_as};

@@ -25,7 +25,7 @@ impl Noise {
         let residuals = median(blocks)
             .filter(|_| blocks.len() > 2)
             .map(|middle| blocks.iter().map(|block| (block - middle).abs()).collect::<Vec<_>>());
-        // The median of few residuals lies too close to zero.
+        // The median of few residuals is too close to zero.
         let sd = residuals.and_then(|all| median(&all)).map(|mad| mad * MAD_TO_SD * (n / (n - 1.0)).sqrt());
         Self { block_sd: sd.map_or(1.0, |sd| sd.max(QUIETEST)) }
     }

@@ -58,7 +58,7 @@ pub struct Limits {
 impl Limits {
     /// Of times and rates.
     pub const TIME: Self = Self { called: 1.02, excluded: 1.05, excluded_wide: 1.08 };
-    /// Of times and rates where one pair of layouts is measured: how functions lie moves a program by a percent or two.
+    /// Of times and rates where one pair of layouts is measured: the place of functions moves figures by a percent or two.
     pub const TIME_OF_FILES: Self = Self { called: 1.05, ..Self::TIME };
     /// Of a share of slow requests, which moves by far more than the times do.
     pub const TAIL: Self = Self { called: 1.5, excluded: 2.0, excluded_wide: 3.0 };
@@ -102,8 +102,6 @@ pub struct Judged {
     pub within: f64,
     /// How blocks go with those before them, from -1 to 1; none where that cannot be told.
     pub lag_1: Option<f64>,
-    /// Whether it has moved so far that silence would hide it, though not so surely that it is called.
-    pub suspicious: bool,
     /// The least median that is called, as a ratio.
     pub called_from: f64,
     /// The smallest change found four times in five.
@@ -115,7 +113,7 @@ pub struct Judged {
 }
 
 /// A bet on "better" or "worse" that has come so far makes a series go on that could pass.
-const PROMISING: f64 = 20.0;
+pub(super) const PROMISING: f64 = 20.0;
 /// How surely the interval holds the median.
 const SURE: f64 = 0.95;
 
@@ -181,8 +179,7 @@ impl Evidence {
     }
 
     /// Whether it has moved so far that silence would hide it, though not so surely that it is called.
-    #[must_use]
-    pub fn is_suspicious(&self) -> bool {
+    fn is_suspicious(&self) -> bool {
         self.middle >= self.limits.called.ln() && self.worse.log_evidence() >= PROMISING.ln()
     }
 
@@ -235,7 +232,6 @@ impl Evidence {
             better: self.better.log_evidence().exp(),
             within: within.log_evidence().exp(),
             lag_1: lag_1(&self.blocks),
-            suspicious: self.is_suspicious(),
             called_from: self.limits.called,
             detectable,
             class,

@@ -1,5 +1,6 @@
 //! From collected blocks to the verdicts of a gate, and from those to the one word for the whole change.
 
+use super::rule::PROMISING;
 use super::series::{Collected, FOREIGN_CORES};
 use crate::model::{Direction, GateClass, GateEvidence, GateOutcome, GateStage, GateVerdict, metric};
 use crate::stats::median;
@@ -47,7 +48,6 @@ fn verdict(one: &Collected, blocks_max: usize) -> GateVerdict {
             better: judged.better,
             within: judged.within,
             lag_1: judged.lag_1,
-            moved: judged.suspicious,
             blocks_max: u32::try_from(blocks_max).unwrap_or(u32::MAX),
         }),
         limit: judged.called_from,
@@ -145,9 +145,15 @@ pub fn overall(verdicts: &[GateVerdict], left_out: &[String]) -> (GateOutcome, S
 fn is_too_noisy(one: &GateVerdict) -> bool {
     one.class == GateClass::Advisory
         && one.outcome == GateOutcome::Inconclusive
-        && one
-            .evidence
-            .is_some_and(|evidence| one.blocks.len() >= evidence.blocks_max as usize && !evidence.moved)
+        && one.evidence.is_some_and(|evidence| {
+            one.blocks.len() >= evidence.blocks_max as usize && !is_suspicious(one, &evidence)
+        })
+}
+
+/// Whether it looks worse by a size that counts, though not so surely that it is called.
+fn is_suspicious(one: &GateVerdict, evidence: &GateEvidence) -> bool {
+    let worse = one.ratio.map(|ratio| if one.direction == Direction::Higher { 1.0 / ratio } else { ratio });
+    evidence.worse >= PROMISING && worse.is_some_and(|worse| worse >= one.limit)
 }
 
 #[cfg(test)]
@@ -158,7 +164,7 @@ mod tests {
 
     const BLOCKS_MAX: usize = 80;
 
-    /// A series whose blocks lie around a change, with a spread, as far as they are asked for.
+    /// A series whose blocks are spread around a change, with a spread, as far as they are asked for.
     fn series(metric: &'static str, worse: f64, spread: f64, blocks: usize) -> Collected {
         let series = Series { scenario: "get".to_owned(), label: "GET".to_owned(), metric };
         let mut one = Collected::of(series, 12, &Rules::default());
@@ -271,7 +277,7 @@ mod tests {
         }
         let found = judged(&one);
         assert_eq!((found.class, found.outcome), (GateClass::Advisory, GateOutcome::Inconclusive));
-        assert!(found.evidence.unwrap().moved, "{:?}", found.evidence);
+        assert!(is_suspicious(&found, &found.evidence.unwrap()), "{:?}", found.evidence);
         assert_eq!(overall(&[passed("ops_per_second"), found], &[]).0, GateOutcome::Inconclusive);
     }
 

@@ -251,7 +251,7 @@ mod tests {
                 .concat();
         let answer = judge(&longer, &asked(Operation::Get), &values, false);
         assert!(matches!(&answer, Answer::Broken(text) if text.contains("CR LF")), "{answer:?}");
-        // Types of RESP3 that were not asked for.
+        // Types of RESP3 that no request here is answered by.
         for (operation, reply) in [
             (Operation::Get, b"#t\r\n".as_slice()),
             (Operation::Get, b",1.5\r\n"),

@@ -29,7 +29,7 @@ pub(crate) fn check(address: &Address, protocol: &Protocol) -> Result<(), Refusa
     let operation = match protocol {
         Protocol::Resp2 | Protocol::Resp3 | Protocol::Memcached => Operation::Set,
         Protocol::Http(_) => Operation::Get,
-        // A page is somebody else's, and is sent whole requests only.
+        // A page belongs to a server that was running before: it is sent whole requests only.
         Protocol::Page(_) => return Ok(()),
     };
     let workload =

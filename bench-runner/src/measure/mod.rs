@@ -15,7 +15,7 @@ mod ready;
 mod regime;
 mod shelf;
 mod startup;
-mod trial;
+pub(crate) mod trial;
 mod verify;
 mod waiting;
 mod wire;

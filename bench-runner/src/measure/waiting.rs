@@ -88,7 +88,7 @@ mod tests {
             ("a thousand connections on a busy server", Seen { clients: 1_000, ..server_works }),
             ("a quota that is used up, or a crowded machine", Seen { cores: 0.3, ..server_works }),
             (
-                // It sleeps 1 ms in each request, and then waits 4 ms for a CPU: others use the machine, as is told.
+                // It sleeps 1 ms in each request, and then waits 4 ms for a CPU: the cell records that others used the machine.
                 "a timer that most of the waiting is not for",
                 Seen { latency_ns_p50: 7e6, cores: 0.1, ready_max: 0.6, server_ready: 4.2, ..TIMER },
             ),

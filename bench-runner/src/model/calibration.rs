@@ -79,7 +79,7 @@ pub enum InjectedAs {
 }
 
 impl InjectedAs {
-    /// As a server is told.
+    /// The word in the variable that slows a server.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -204,7 +204,7 @@ pub struct CalibrationRate {
     /// Inconclusive; in version 1, or not measured.
     pub undecided: u32,
     /// Gates beside them that were not measured, or whose time was up.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     #[ts(optional, as = "Option<u32>")]
     pub unfinished: u32,
     /// Lower end of the exact 95 % interval of the share that said regression.
@@ -219,6 +219,6 @@ pub(super) fn is_false(it_is: &bool) -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_none(count: &u32) -> bool {
+fn is_zero(count: &u32) -> bool {
     *count == 0
 }

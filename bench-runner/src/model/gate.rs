@@ -190,10 +190,6 @@ pub struct GateEvidence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub lag_1: Option<f64>,
-    /// It looks worse by a size that counts, and not so surely that it is called: never a pass.
-    #[serde(default, skip_serializing_if = "super::calibration::is_false")]
-    #[ts(optional, as = "Option<bool>")]
-    pub moved: bool,
     /// Blocks that were planned at most.
     pub blocks_max: u32,
 }
@@ -226,7 +222,7 @@ pub struct GateVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub ratio: Option<f64>,
-    /// Ends of its exact 95 % interval at this number of blocks. Absent below six blocks.
+    /// Ends of its 95 % interval, valid whenever the gate ended. Absent where there are too few blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub interval: Option<[f64; 2]>,

@@ -65,7 +65,7 @@ metrics! {
     "latency_ns_p99" "ns" Lower true
         "Response time that 99 % of the operations did not exceed.";
     "latency_above_p99" "ratio" Lower false
-        "Share of the requests of a gate's block that took longer than the 99th percentile of base and head together, and than twice their median.";
+        "Slow requests of a gate's block, per request: longer than the 99th percentile of base and head together, and than twice their median; each counts 1 + log2 of how many times that line it took.";
     "latency_ns_p999" "ns" Lower false
         "Response time that 99.9 % of the operations did not exceed.";
     "latency_ns_p9999" "ns" Lower false

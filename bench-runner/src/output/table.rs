@@ -14,6 +14,9 @@ const RULED: TableStyle = TableStyle::new()
 /// Columns of a table of sentences in a pipe.
 const PIPE_WIDTH: u16 = 100;
 
+/// What draws a table: [`human`], [`bounded`] or [`markdown`].
+pub type Drawn = fn(&[&str], &[usize], &[Vec<String>]) -> String;
+
 /// A table of texts; the columns named in `right` hold numbers.
 #[must_use]
 pub fn human(head: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {

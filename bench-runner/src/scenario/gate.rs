@@ -61,7 +61,7 @@ pub struct CalibrationBuild {
     pub variable: String,
 }
 
-/// How other layouts of the same code are made: where functions lie moves figures by itself.
+/// How other layouts of the same code are made: the place of functions moves figures by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layouts {

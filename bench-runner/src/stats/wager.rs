@@ -1,4 +1,4 @@
-//! How strong is the evidence that blocks lie above zero, at whatever moment one looks?
+//! How strong is the evidence that blocks are above zero, at whatever moment one looks?
 //!
 //! Under "no difference" the sign of a block is a fair coin, given its size and all blocks before it: which side plays
 //! which part in a block is drawn, so neither a drift of the machine nor heavy tails can make one sign likelier. A player who
@@ -23,7 +23,7 @@ const TO_SD: f64 = 1.482_602_218_505_602;
 /// The largest share: a player who bets all they have is out with the first adverse block.
 const MOST: f64 = 0.999;
 
-/// A bet that blocks lie above zero.
+/// A bet that blocks are above zero.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wager {
     /// Sizes of the blocks so far, rising.

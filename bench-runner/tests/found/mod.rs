@@ -1,6 +1,14 @@
 //! The record that a run of the runner has left below a folder.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::path::{Path, PathBuf};
+
+/// What a compressed record holds.
+pub(crate) fn unpacked(path: &Path) -> serde_json::Value {
+    let text = zstd::decode_all(std::fs::File::open(path).expect("a record")).expect("whole zstd");
+    serde_json::from_slice(&text).expect("JSON")
+}
 
 /// The first file of this name below a folder.
 pub(crate) fn file(folder: &Path, name: &str) -> Option<PathBuf> {

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 const SCENARIO: &str = r#"
@@ -120,10 +120,4 @@ impl Tiny {
 
 pub(crate) fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
-}
-
-/// A compressed record.
-pub(crate) fn unpacked(path: &Path) -> Value {
-    let text = zstd::decode_all(fs::File::open(path).unwrap()).unwrap();
-    serde_json::from_slice(&text).unwrap()
 }

@@ -1,7 +1,10 @@
 //! Commands as they are typed: a shell in a checkout of this repository or in the repository of a small server, and servers
-//! that somebody else started.
+//! that the runner did not start.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
+
+#[path = "../own/mod.rs"]
+mod own;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -78,7 +81,7 @@ impl Sandbox {
     pub(crate) fn server() -> Self {
         let sandbox = Self::new();
         let work = sandbox.work();
-        fs::write(work.join("bench-gate.toml"), GATE).unwrap();
+        fs::write(work.join("bench-gate.toml"), own::gated(GATE)).unwrap();
         symlink(&work, sandbox.0.path().join("my-server")).unwrap();
         for name in ["server-old", "server-new"] {
             fs::write(work.join(name), format!("#!/bin/sh\n# {name}\nexec {RUNNER} floor \"$@\"\n")).unwrap();
@@ -102,31 +105,9 @@ subject = "own"
 command = ["cp", "server.sh", "own"]
 binary = "own"
 calibration = { arguments = [], variable = "INJECTED_DELAY" }
-
-[trial]
-warmup_s = 0.02
-seconds = 0.05
-min_operations = 100
-
-[target.own]
-title = "own {version}"
-role = "ceiling"
-transport = "socket"
-durability = "volatile"
-binary = "own"
-args = ["--listen", "{host}:{port}"]
-version = { args = ["--version"], after = "bench-runner " }
-allocator = { text = "none" }
-
-[[load]]
-operation = "get"
-value_bytes = [64]
-clients = [4]
-pipeline = [4]
-keys = 100
 "#;
 
-/// A server that somebody else started, on a port of its own.
+/// A server that the runner did not start, on a port of its own.
 pub(crate) struct Started {
     child: Child,
     pub(crate) address: String,

@@ -1,10 +1,10 @@
 // What is known of the gate's errors? Reads `calibration/<machine>.json`; like every record it is checked before it is believed.
-import {createHash} from 'node:crypto';
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import type {Calibration} from '../../src/generated/records';
 import type {RawFile} from './load';
 import {safe, shown} from './names';
+import {offered} from './offered';
 import {ResultsProblem} from './problem';
 import type {Validator} from './validate';
 
@@ -42,8 +42,7 @@ function load(root: string, diskPath: string, validator: Validator): LoadedCalib
   }
   const wrong = fault(calibration);
   if (wrong) throw new ResultsProblem(told, wrong, 'restore the file from version control or calibrate again');
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return {calibration, file: {name, sitePath: `results/${FOLDER}/${name}`, diskPath, sha256, bytes: bytes.length}};
+  return {calibration, file: offered(FOLDER, diskPath, bytes)};
 }
 
 /** What the schema cannot know: a time is a text to it, and a size without its kind would be counted as a false alarm. */

@@ -1,10 +1,10 @@
 // Gates that are kept as examples: reads `gates/*.json`, each the `gate.json` of one gate, checked before it is believed.
-import {createHash} from 'node:crypto';
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import type {Gate} from '../../src/generated/records';
 import type {RawFile} from './load';
 import {safe, shown} from './names';
+import {offered} from './offered';
 import {ResultsProblem} from './problem';
 import type {Validator} from './validate';
 
@@ -33,8 +33,7 @@ function load(root: string, diskPath: string, validator: Validator): LoadedGate 
   const gate = validator.check('gate', told, bytes.toString('utf8'));
   const wrong = fault(gate);
   if (wrong) throw new ResultsProblem(told, wrong, 'restore the file from version control');
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return {gate, file: {name, sitePath: `results/${FOLDER}/${name}`, diskPath, sha256, bytes: bytes.length}};
+  return {gate, file: offered(FOLDER, diskPath, bytes)};
 }
 
 /** What the schema cannot know: a time is a text to it, and 1e999 is a number in JSON. */

@@ -1,10 +1,10 @@
 // The table of simulated gates: reads `calibration/power.json`, what `bench-runner power --format json` prints.
-import {createHash} from 'node:crypto';
 import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import {FOLDER, POWER_FILE} from './calibration';
 import type {RawFile} from './load';
 import {shown} from './names';
+import {offered} from './offered';
 import {ResultsProblem, parseJson} from './problem';
 
 /** Gates of one kind of noise, of which one series was made slower by one size. */
@@ -37,8 +37,6 @@ export interface LoadedPower {
   file: RawFile;
 }
 
-/** The only rule whose tables did not name it. */
-const FIRST_RULE = 'wager-1';
 const NEXT = 'write it again with: bench-runner power --format json';
 
 /** The table below `root`; undefined where there is none. */
@@ -48,8 +46,7 @@ export function loadPower(root: string): LoadedPower | undefined {
   const told = shown(root, diskPath);
   const bytes = readFileSync(diskPath);
   const power = checked(told, parseJson(told, bytes.toString('utf8')));
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return {power, file: {name: POWER_FILE, sitePath: `results/${FOLDER}/${POWER_FILE}`, diskPath, sha256, bytes: bytes.length}};
+  return {power, file: offered(FOLDER, diskPath, bytes)};
 }
 
 /** Documents of commands have no schema, and may have fields that are not known here. */
@@ -57,7 +54,7 @@ function checked(file: string, value: unknown): Power {
   const fail = (what: string): never => {
     throw new ResultsProblem(file, what, NEXT);
   };
-  const {schema, schema_version: version, rule = FIRST_RULE, seed, cases} = (value ?? {}) as Record<string, unknown>;
+  const {schema, schema_version: version, rule, seed, cases} = (value ?? {}) as Record<string, unknown>;
   if (schema !== 'plumbkv.power') return fail('field "schema" should be "plumbkv.power"');
   if (version !== 1) return fail('field "schema_version" should be 1');
   if (typeof rule !== 'string') return fail('field "rule" should be a text');

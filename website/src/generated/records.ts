@@ -6,6 +6,9 @@ export const SCHEMA_VERSION = 3;
 /** The rule by which the gate judges; a calibration of another one says nothing of it. */
 export const GATE_RULE = 'wager-1';
 
+/** CPUs that others may use in most trials of a cell; with more, it is neither published nor judged. */
+export const DISTURBED_CORES = 0.25;
+
 /**
  * A point of the axes. Absent where the axis does not apply.
  */
@@ -1149,10 +1152,6 @@ export type GateEvidence = {
    */
   lag_1?: number,
   /**
-   * It looks worse by a size that counts, and not so surely that it is called: never a pass.
-   */
-  moved?: boolean,
-  /**
    * Blocks that were planned at most.
    */
   blocks_max: number,
@@ -1267,7 +1266,7 @@ export type GateVerdict = {
    */
   ratio?: number,
   /**
-   * Ends of its exact 95 % interval at this number of blocks. Absent below six blocks.
+   * Ends of its 95 % interval, valid whenever the gate ended. Absent where there are too few blocks.
    */
   interval?: [number, number],
   /**

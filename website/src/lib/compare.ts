@@ -1,7 +1,7 @@
 // What do two runs say of the same cell? Three verdicts, by whether the intervals of the medians separate; runs of
 // different machines are refused. Pure.
 import type {ComparableRun} from '../../plugins/benchmarks/beyond';
-import type {Cell, Direction, Measurement, ScenarioRecord} from '../generated/records';
+import {type Cell, type Direction, DISTURBED_CORES, type Measurement, type ScenarioRecord} from '../generated/records';
 import {figure, ratio, type Scale, scaleFor} from './format';
 import {METRIC_WORDS} from './metrics';
 
@@ -30,9 +30,6 @@ export function refusal(a: ComparableRun, b: ComparableRun): string | undefined 
 export function findRun(runs: ComparableRun[], name: string | null): ComparableRun | undefined {
   return runs.find(({id}) => id === name) ?? runs.find(({version, machineKey}) => name === version || name === `${version}/${machineKey}`);
 }
-
-/** CPUs that others may use while a cell is measured: as in the runner. */
-const DISTURBED_CORES = 0.25;
 
 /** Whether others used more than that in most trials of a cell, the hypervisor among them. */
 export function isDisturbed(cell: Cell): boolean {

@@ -148,7 +148,7 @@ struct Narrowed<'a> {
 /// Compares a commit with the one before it, or, without one, with the good commit.
 type Ask<'a> = dyn FnMut(&Commit, Option<&Commit>) -> anyhow::Result<Said> + 'a;
 
-/// Halves the commits, of which the last is slow and what stands before the first is not, until one is left, and compares that
+/// Halves the commits, of which the last is slow and the one before the first is not, until one is left, and compares that
 /// with its parent.
 fn narrow<'a>(commits: &'a [Commit], ask: &mut Ask<'_>) -> Narrowed<'a> {
     // The first slow one is at or behind `low`, and not behind `high`.
@@ -225,7 +225,7 @@ fn slower_loads(gate: &Gate) -> BTreeSet<String> {
     slower.filter(|one| one.stage != GateStage::Counted).map(|one| one.scenario.clone()).collect()
 }
 
-/// The commits behind `good` up to `bad`, oldest first: along first parents, so a merge stands for all that it brought, and
+/// The commits behind `good` up to `bad`, oldest first: along first parents, so a merge counts as one commit with all that it brought, and
 /// only those that have the good one in them.
 fn between(root: &Path, good: &str, bad: &str) -> anyhow::Result<Vec<Commit>> {
     let [good, bad] = [builds::resolve(root, good)?, builds::resolve(root, bad)?];

@@ -150,7 +150,7 @@ fn build(
     let kept = folder.join("programs");
     std::fs::create_dir_all(&kept).with_context(|| format!("making {}", kept.display()))?;
     let program = kept.join(format!("{commit}-{}", digest_of(root, commit, recipe)));
-    // By what the program is: cargo links nothing where the same bytes lie there, and they were linked before.
+    // By what the program is: cargo links nothing where its output has the same bytes already.
     let link = |program: &Path| -> anyhow::Result<PathBuf> {
         let digest = sha256_file(program).with_context(|| format!("reading {}", program.display()))?;
         Ok(kept.join(format!("{digest}.{LINK}")))
@@ -264,7 +264,7 @@ fn digest_of(root: &Path, commit: &str, recipe: &BuildRecipe) -> String {
     digest.update(version("rustc", "-vV"));
     digest.update(version("cc", "--version"));
     for name in ["rust-toolchain.toml", "rust-toolchain"] {
-        // A commit can ask for a compiler of its own.
+        // A commit can name a compiler of its own.
         digest.update(git(root, &["show", &format!("{commit}:{name}")]).unwrap_or_default());
     }
     for name in COMPILER {

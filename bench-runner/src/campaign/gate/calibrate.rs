@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// Blocks from which the noise is taken before the first gate.
 const NOISE_BLOCKS: usize = 20;
 
-/// What is injected within a round, in this order; a gate of nothing stands before each, and one more before every third. Two rounds
+/// What is injected within a round, in this order; before each there is a gate of nothing, and one more before every third. Two rounds
 /// have 40 gates of nothing, 12 of +5 %, 8 of +10 %, 6 tails, and 4 of +3 %, which the gate may pass or call.
 const INJECTED: [(f64, InjectedAs); 15] = [
     (5.0, InjectedAs::Spin),

@@ -9,7 +9,7 @@ use crate::model::{
 use anyhow::{Context as _, bail, ensure};
 use std::path::{Path, PathBuf};
 
-/// Where calibrations stand below the results.
+/// Folder of the calibrations below the results.
 pub(super) const FOLDER: &str = "calibration";
 
 /// The calibration of a machine, if there is one for this gate's file, by this runner and its rule.
@@ -21,7 +21,7 @@ pub fn stored(results: &Path, machine_key: &str, gate_sha256: &str) -> anyhow::R
 }
 
 fn read(results: &Path, machine_key: &str) -> anyhow::Result<Option<Calibration>> {
-    // The name may be somebody else's: it is that of a file, and of none elsewhere.
+    // The key comes from an artifact, and becomes the name of a file: it must not lead to another folder.
     if ensure_plain(machine_key).is_err() {
         return Ok(None);
     }

@@ -139,7 +139,6 @@ fn a_gate_whose_time_was_up_is_unfinished_and_one_that_is_too_noisy_is_not() {
             better: 1.0,
             within: 1.0,
             lag_1: None,
-            moved: false,
             blocks_max: 80,
         });
         gate

@@ -76,7 +76,7 @@ pub(super) fn total(counts: &str) -> anyhow::Result<u64> {
     count.parse().with_context(|| format!("callgrind's total is no number: {count}"))
 }
 
-/// Instructions of each function itself, without those it calls. What is inlined counts for the function that it stands in.
+/// Instructions of each function itself, without those it calls. What is inlined counts for the function that it was inlined into.
 pub(super) fn functions(counts: &str) -> BTreeMap<String, u64> {
     let mut names: HashMap<&str, &str> = HashMap::new();
     let mut found: BTreeMap<String, u64> = BTreeMap::new();

@@ -9,7 +9,7 @@ use crate::stats::median;
 const SATURATED: f64 = 0.95;
 /// A request is slow above this percentile of both sides together …
 const TAIL_QUANTILE: f64 = 0.99;
-/// … and above so many times their median: where all times lie close together, a small shift of all would be many slow ones.
+/// … and above so many times their median: where all times are close together, a small shift of all would be many slow ones.
 const TAIL_MEDIANS: u64 = 2;
 
 /// The figures of a block, or which side has none and why.
@@ -107,25 +107,15 @@ fn samples(trial: &Trial) -> Option<Samples> {
 mod tests {
     use super::*;
     use crate::export::histograms::encode;
-    use crate::model::{Counts, OsStat, Value};
-    use std::collections::BTreeMap;
+    use crate::model::{OsStat, Value};
 
     /// A trial with one figure.
     fn trial(metric: &str, value: f64) -> Trial {
         Trial {
-            index: 0,
-            position: 0,
-            status: Status::Ok,
-            reason: None,
             elapsed_s: 1.0,
-            counts: Counts::default(),
             values: vec![Value { metric: metric.to_owned(), operation: None, value }],
-            histograms: Vec::new(),
-            windows: Vec::new(),
-            open_loop: None,
-            process: None,
             os: Some(OsStat { foreign_cpu_cores: 0.2, server_cpu_ns: 970_000_000, ..OsStat::default() }),
-            facts: BTreeMap::new(),
+            ..crate::measure::trial::empty(0, 0)
         }
     }
 
@@ -186,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_shift_by_one_percent_leaves_the_tail_within_its_limits() {
-        // The line lies among the slow ones: among the others, which end at a sharp edge, a shift would move many over it.
+        // The line is among the slow ones: among the others, which end at a sharp edge, a shift would move many over it.
         let (base, head) = (with_slow(200, 0), with_slow(200, 300));
         let found = figures(TAIL, [&base; 2], [&head; 2]).unwrap();
         assert!(found.log_ratio.abs() < 1.5_f64.ln(), "{found:?}");

@@ -1,6 +1,6 @@
 //! Where base and head are started: two programs with names of the same length, beside each other.
 //!
-//! A program's own path is among what lies on its stack, so another length moves the stack, and with it its figures.
+//! The kernel puts a program's own path on its stack, so another length moves the stack, and with it the program's figures.
 
 use super::super::begin::target_triple;
 use super::super::bench::Bench;

@@ -1,4 +1,4 @@
-//! Where functions lie in a program moves its figures by a percent or two, whatever they do. So each block is measured with new
+//! The place of functions in a program moves its figures by a percent or two, whatever they do. So each block is measured with new
 //! layouts: the files that the linker was given are kept, and linked again with their sections in another order.
 //!
 //! That takes a linker that can shuffle: the one that Rust brings, or an installed `ld.lld`. The build itself takes the linker it
@@ -101,7 +101,7 @@ impl Shuffler {
 
 /// Writes the two scripts that keep what a program called `name` is linked from below `folder`; `salt` gives its symbols other
 /// names where it is not empty. Libraries in search paths below `folder` or `own` are kept as well: the next
-/// commit's build writes them anew under the same path. Returns the first script, which calls rustc, and the folder that the link will stand in.
+/// commit's build writes them anew under the same path. Returns the first script, which calls rustc, and the folder that the link will be in.
 ///
 /// # Errors
 /// They cannot be written, or a name has a quote or a line break.
@@ -286,7 +286,7 @@ fn main() { println!("{}", three(two(one(13)))); }
         let error = link.shuffled(&shuffler, 1, &folder.path().join("program")).unwrap_err().to_string();
         assert!(error.contains("gone.o"), "{error}");
         assert_eq!(Link::found(&folder.path().join("none")), None);
-        assert!(keep(Path::new("/tmp/it's"), &[], "own", "").is_err());
+        assert!(keep(&folder.path().join("it's"), &[], "own", "").is_err());
         assert!(keep(folder.path(), &[], "own\nother", "").is_err());
     }
 

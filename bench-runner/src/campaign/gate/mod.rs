@@ -1,7 +1,7 @@
 //! A gate: base and head measured in turns on this machine, until a word can be said of the change.
 //!
 //! [`builds`] makes the programs and [`layout`] other layouts of them, [`rounds`] measures blocks, [`figures`] reads them,
-//! [`crate::gate`] judges. When a load has been measured enough stands here. [`calibrate`] tries the whole on what is
+//! [`crate::gate`] judges. This module decides when a load has been measured enough. [`calibrate`] tries the whole on what is
 //! known, [`bisect`] looks for the commit that made it slower.
 
 pub mod bisect;
@@ -359,6 +359,6 @@ impl Course<'_> {
     }
 }
 
-/// What stands beside a gate that compares two files.
-const LAYOUTS_STAY: &str = "Where functions lie in a program moves its figures by a percent or two, and these programs cannot be \
+/// The note of a gate that compares two files.
+const LAYOUTS_STAY: &str = "The place of functions in a program moves its figures by a percent or two, and these programs cannot be \
 linked again in another order: a verdict is of these two files, and a change is called from 5 % on. It takes commits, `layouts = \"cargo\"`, and lld.";

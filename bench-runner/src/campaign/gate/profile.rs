@@ -16,7 +16,7 @@ const SHOWN: usize = 12;
 const KEYS: u32 = 1_000;
 const REQUESTS: u32 = 4_000;
 
-/// Where the slower loads of a gate spend more; none where nothing is slower. What cannot be counted is told in `notes`.
+/// Where the slower loads of a gate spend more; none where nothing is slower. `notes` gets a sentence for what cannot be counted.
 pub(super) fn profiles(
     verdicts: &[GateVerdict],
     phases: &[WirePhase],

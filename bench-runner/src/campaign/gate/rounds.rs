@@ -76,7 +76,7 @@ impl<'a> Rounds<'a> {
         self.steps.iter().map(|step| measured(step).unwrap_or_else(|| planned(step))).sum()
     }
 
-    /// Measures one block; none when it was stopped. A coin says which side stands outside: what the machine does meanwhile
+    /// Measures one block; none when it was stopped. A coin says which side is measured first and last: what the machine does meanwhile
     /// can then not favour one.
     pub(super) fn block(&mut self) -> Option<Quartets> {
         let (seed, turn) = (self.random.u64(..1 << 53), self.blocks as usize);

@@ -76,7 +76,7 @@ pub(super) fn measure(
     Ok(trial)
 }
 
-/// The stretch of load that counts, with what was told of it, and how late it was sent.
+/// The stretch of load that counts, with what was measured beside it, and how late it was sent.
 struct Kept<T> {
     done: Stretched,
     told: T,

@@ -15,7 +15,7 @@ const CEILING: f64 = 0.95;
 /// A sign, its meaning, and whether it is so of a cell.
 type Mark = (char, &'static str, fn(&Cell) -> bool);
 
-/// What is wrong with figures that stand: a sign beside the first of them, and its meaning below the table.
+/// What is doubtful about figures that are shown: a sign beside the first of them, and its meaning below the table.
 const MARKS: [Mark; 4] = [
     ('†', "load generator at its ceiling: compare server CPU per operation, not throughput", is_at_ceiling),
     ('‡', "disturbed: other programs or the hypervisor used more than 0.25 cores; not judged", |cell| {
