@@ -29,7 +29,8 @@ ARTIFACT ?= $(GATE_OUT)/gate.json
 COMMENT ?= $(GATE_OUT)/pull-request.md
 SLICE ?= 60m
 CASES ?=
-export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE
+MEASURE_IDENTICAL ?=
+export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE MEASURE_IDENTICAL
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
@@ -68,7 +69,7 @@ components: ## Run the criterion benchmarks of all parts, beside like parts of o
 test: setup fmt-check clippy lint-docs build test-rust test-shuttle simulate test-scripts test-python compat test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, orders of threads, smoke, site
 	@echo "make test: all parts passed"
 
-.PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository valgrind calibrate rehearse machine-check propose
+.PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository valgrind calibrate count-identical rehearse machine-check propose
 .PHONY: fmt-check clippy lint-docs deny actionlint zizmor lint-tools test-scripts image-push image-index
 fmt-check:
 	@cargo fmt --all --check
@@ -161,9 +162,9 @@ cold: ## A client that asks for one key while another reads a store that is in n
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)
 
-gate: runner ## Is HEAD slower than where it left BASE? BUDGET=20m; verdict in target/bench-gate
+gate: runner ## Is HEAD slower than where it left BASE? BUDGET=20m; MEASURE_IDENTICAL=1 measures equal programs, too; verdict in target/bench-gate
 	@BENCH_GATE_BASE="$$BASE" BENCH_GATE_HEAD="$$HEAD" BENCH_GATE_BUDGET="$$BUDGET" BENCH_GATE_OUT="$$GATE_OUT" \
-	BENCH_GATE_RUNNER="$(abspath $(RUNNER))" .github/actions/bench-gate/gate.sh
+	BENCH_GATE_MEASURE_IDENTICAL="$$MEASURE_IDENTICAL" BENCH_GATE_RUNNER="$(abspath $(RUNNER))" .github/actions/bench-gate/gate.sh
 
 gate-verdict: ## Fail unless the gate's verdict, or an accepted override, lets the change in
 	@mkdir -p "$$GATE_OUT" && .ci/pull >"$$GATE_OUT/pull.json"
@@ -184,6 +185,9 @@ bless: runner ## Write down the loss that pull request PULL was let in with (ART
 
 calibrate: runner ## Measure how often the gate errs, one SLICE=60m; goes on where the last one ended
 	@$(RUNNER) calibrate --slice "$$SLICE"
+
+count-identical: runner ## Hosted CI only: add the gates of unchanged programs that pull requests have measured to the calibration
+	@.ci/count-identical "$(abspath $(RUNNER))"
 
 rehearse: ## The gate's and the comment's steps on made-up changes in a clone; CASES="docs spin" chooses
 	@.ci/rehearse $(CASES)

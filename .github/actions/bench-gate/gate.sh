@@ -13,6 +13,7 @@
 #   BENCH_GATE_RUNNER_VERSION          the version it must have, as 0.3.0; empty: any
 #   BENCH_GATE_SEED                    seed of order, keys and intervals; empty: drawn
 #   BENCH_GATE_ONLY                    keys of scenarios, with spaces between; empty: all
+#   BENCH_GATE_MEASURE_IDENTICAL       1: measure also where base and head are the same bytes, to count false alarms
 set -euo pipefail
 
 fail() { printf 'bench-gate: %s\n' "$1" >&2; exit "${2:-64}"; }
@@ -56,14 +57,16 @@ rm -f "$out/gate.json" "$out/junit.xml" "$out/comment.md"
 options=(--base "$base" --head "$head" --budget "${BENCH_GATE_BUDGET:-20m}" --out "$out")
 [ -z "${BENCH_GATE_CONFIG:-}" ] || options+=(--config "$BENCH_GATE_CONFIG")
 [ -z "${BENCH_GATE_SEED:-}" ] || options+=(--seed "$BENCH_GATE_SEED")
+[ -z "${BENCH_GATE_MEASURE_IDENTICAL:-}" ] || options+=(--measure-identical)
 for scenario in ${BENCH_GATE_ONLY:-}; do options+=(--only "$scenario"); done
 
 code=0
 "$runner" gate "${options[@]}" || code=$?
 
-outcome=not_measured
+outcome=not_measured identical=no
 if [ -f "$out/gate.json" ]; then
   outcome=$(jq -r .outcome "$out/gate.json")
+  [ "$(jq '.reason | startswith("identical build")' "$out/gate.json")" != true ] || identical=yes
   case $outcome in
     pass | improvement | regression | inconclusive | not_measured) ;;
     *) fail "$out/gate.json holds no known outcome" 1 ;;
@@ -72,7 +75,7 @@ elif [ "$code" -eq 0 ]; then
   fail "the runner ended well but wrote no $out/gate.json" 1
 fi
 if [ -n "${GITHUB_OUTPUT:-}" ]; then
-  printf 'outcome=%s\nreport=%s\n' "$outcome" "$out/comment.md" >>"$GITHUB_OUTPUT"
+  printf 'outcome=%s\nidentical=%s\nreport=%s\n' "$outcome" "$identical" "$out/comment.md" >>"$GITHUB_OUTPUT"
 fi
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "$out/comment.md" ]; then cat "$out/comment.md" >>"$GITHUB_STEP_SUMMARY"; fi
 echo "bench-gate: ${outcome//_/ } (exit code $code); $out/gate.json" >&2
