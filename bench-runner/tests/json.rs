@@ -93,3 +93,21 @@ fn every_sub_command_prints_one_document() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
+
+#[test]
+fn the_list_and_the_plan_count_the_same_cells() {
+    let sandbox = Sandbox::here();
+    let asked = |words: &str| -> Value {
+        let output = sandbox.shell(&format!("bench-runner --format json {words}"));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)))
+    };
+    let list = asked("list --no-container");
+    let profiles = list["profiles"].as_array().unwrap();
+    assert!(!profiles.is_empty());
+    for profile in profiles {
+        let key = profile["key"].as_str().unwrap();
+        let plan = asked(&format!("plan --profile {key}"));
+        assert_eq!(profile["cells"], plan["cells"], "{key}");
+        assert_eq!(profile["estimated_s"].as_f64(), plan["estimated_s"].as_f64().map(f64::round), "{key}");
+    }
+}

@@ -6,7 +6,8 @@ use crate::export::gate_artifact::read_gate;
 use crate::model::Blessing;
 use crate::output::{document, escape, table};
 use anyhow::anyhow;
-use jiff::Zoned;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -43,7 +44,7 @@ pub(super) struct Args {
 /// Carries it out; the exit code is in [`super`]'s list.
 pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     let results = args.results.unwrap_or_else(|| global.root.join("results"));
-    let today = Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC).date();
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let (Some(artifact), Some(reason)) = (args.artifact, args.reason) else {
         stdout::put(&listed(&load(&results)?, &today.to_string(), global.format))?;
         return Ok(EXIT_FINE);

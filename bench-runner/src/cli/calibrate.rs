@@ -34,8 +34,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "60m", value_parser = duration)]
     slice: Duration,
     /// Start no gate once this many are stored
-    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
-    gates: usize,
+    #[arg(long, value_name = "N")]
+    gates: Option<usize>,
     /// Budget of each gate
     #[arg(long, value_name = "TIME", default_value = "20m", value_parser = duration)]
     budget: Duration,
@@ -67,7 +67,7 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
         gate_sha256,
         commit: args.commit,
         slice: args.slice,
-        gates: args.gates,
+        gates: args.gates.unwrap_or(usize::MAX),
         budget: args.budget,
         command: super::run::command_line(),
     };

@@ -186,9 +186,9 @@ fn unsettled(
     groups: &[Group],
 ) -> anyhow::Result<Vec<String>> {
     let path = results.join("claims.json");
-    let text = std::fs::read_to_string(&path)
+    let text = std::fs::read(&path)
         .with_context(|| format!("cannot read {}; 'bench-runner claims --write' makes it", path.display()))?;
-    let claims: Claims = serde_json::from_str(&text)
+    let claims: Claims = serde_json::from_slice(&text)
         .with_context(|| format!("{} is no list of claims of this build", path.display()))?;
     ensure!(!claims.claims.is_empty(), "{} holds no claim", path.display());
     let of_group = |key: &str| {

@@ -1,7 +1,7 @@
 //! From rows back to the records they were made from, byte for byte.
 
 use super::insert::Fields;
-use crate::export::{canonical, contents};
+use crate::export::{canonical, contents, of_value};
 use crate::model::{
     Cell, Distribution, Histogram, Measurement, RUN_SCHEMA, Ratio, Run, SCENARIO_SCHEMA, ScenarioRecord,
     Trial, Value as Measured,
@@ -188,7 +188,7 @@ impl Reader<'_> {
             run_id: text(run, "run_id"),
             version: text(run, "version"),
             machine_key: text(&machine, "machine_key"),
-            profile: serde_json::from_value(run.get("profile").cloned().unwrap_or_default())?,
+            profile: of_value(run.get("profile").unwrap_or(&Value::Null))?,
             scenario: typed("scenario", info)?,
             cells,
             ratios: self.ratios(campaign, scenario)?,
@@ -376,7 +376,7 @@ fn move_field(fields: &mut Fields, from: &str, to: &str) {
 }
 
 fn typed<T: DeserializeOwned>(table: &str, fields: Fields) -> anyhow::Result<T> {
-    serde_json::from_value(fields.into()).with_context(|| format!("a row of {table} is no part of a record"))
+    of_value(&fields.into()).with_context(|| format!("a row of {table} is no part of a record"))
 }
 
 fn id(fields: &Fields, name: &str) -> i64 {

@@ -78,13 +78,13 @@ pub fn file(results: &Path) -> PathBuf {
 /// The file cannot be read, or is none of this kind.
 pub fn load(results: &Path) -> Result<Vec<Blessing>, BlessError> {
     let path = file(results);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match std::fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(BlessError::File { path, source }),
     };
     let shape = |why: String| BlessError::Shape { path: path.clone(), why };
-    let found: Blessings = serde_json::from_str(&text).map_err(|error| shape(error.to_string()))?;
+    let found: Blessings = serde_json::from_slice(&text).map_err(|error| shape(error.to_string()))?;
     if found.schema != BLESSINGS_SCHEMA || found.schema_version != BLESSINGS_SCHEMA_VERSION {
         return Err(shape(format!("it is {} of version {}", found.schema, found.schema_version)));
     }

@@ -22,7 +22,7 @@ mod write;
 
 pub use find::{Found, find_run, stored_folder};
 pub use parts::{COMMITTED_LIMIT_BYTES, parts};
-pub(crate) use read::{Listed, listed_runs, written_version};
+pub(crate) use read::{Listed, listed_runs, of_value, written_version};
 pub use read::{ReadError, read_index, read_indexed_run, read_run};
 pub(crate) use write::ensure_plain;
 pub(crate) use write::{contents, lock};

@@ -280,12 +280,16 @@ fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], wanted: &'static str) -
         older if migrate::is_known(older) => {
             let mut record: serde_json::Value = serde_json::from_slice(bytes).map_err(shape)?;
             migrate::to_current(older, &mut record);
-            // A value has no places: the text is asked where it is wrong, if it is wrong there too.
-            serde_json::from_value(record)
-                .map_err(|error| shape(serde_json::from_slice::<T>(bytes).err().unwrap_or(error)))
+            // The places of an error are those of the text in between: the file is asked, if it is wrong there too.
+            of_value(&record).map_err(|error| shape(serde_json::from_slice::<T>(bytes).err().unwrap_or(error)))
         }
         never => Err(ReadError::Unknown { path: path.to_path_buf(), found: never }),
     }
+}
+
+/// The record that a value says. By way of its text: records have one deserializer in the program, and not two.
+pub(crate) fn of_value<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(&serde_json::to_vec(value)?)
 }
 
 fn misshapen(path: &Path, error: &serde_json::Error) -> ReadError {

@@ -26,12 +26,12 @@ fn read(results: &Path, machine_key: &str) -> anyhow::Result<Option<Calibration>
         return Ok(None);
     }
     let path = file(results, machine_key);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match std::fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
     };
-    serde_json::from_str(&text).with_context(|| format!("{} is no calibration", path.display()))
+    serde_json::from_slice(&text).with_context(|| format!("{} is no calibration", path.display()))
 }
 
 pub(super) fn file(results: &Path, machine_key: &str) -> PathBuf {
