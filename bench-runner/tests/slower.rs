@@ -240,7 +240,10 @@ fn is_found_at(culprit: usize) {
     let suspects: Vec<&str> =
         found["suspects"].as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
     let gates = found["gates"].as_array().unwrap().len();
-    println!("change {culprit} of 32: {} in {gates} gates", if found["found"] == true { "found" } else { "not found" });
+    println!(
+        "change {culprit} of 32: {} in {gates} gates",
+        if found["found"] == true { "found" } else { "not found" }
+    );
     assert_eq!(suspects, [commits[culprit - 1].as_str()], "{}", told(&output));
     assert!(gates <= 6, "{gates}");
 }

@@ -281,7 +281,8 @@ fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], wanted: &'static str) -
             let mut record: serde_json::Value = serde_json::from_slice(bytes).map_err(shape)?;
             migrate::to_current(older, &mut record);
             // The places of an error are those of the text in between: the file is asked, if it is wrong there too.
-            of_value(&record).map_err(|error| shape(serde_json::from_slice::<T>(bytes).err().unwrap_or(error)))
+            of_value(&record)
+                .map_err(|error| shape(serde_json::from_slice::<T>(bytes).err().unwrap_or(error)))
         }
         never => Err(ReadError::Unknown { path: path.to_path_buf(), found: never }),
     }
