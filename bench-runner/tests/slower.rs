@@ -216,9 +216,9 @@ fn a_red_gate_names_the_function_that_became_slower() {
 #[test]
 #[ignore = "ten minutes: cargo test --test slower -- --ignored ten_times"]
 fn a_red_gate_names_the_function_ten_times_of_ten() {
-    for function in 0..FUNCTIONS.len() {
-        names_it(function);
-        println!("{}: named", FUNCTIONS[function]);
+    for (place, name) in FUNCTIONS.iter().enumerate() {
+        names_it(place);
+        println!("{name}: named");
     }
 }
 
