@@ -122,6 +122,27 @@ fn slow_pair(place: &Place) -> (PathBuf, PathBuf) {
     (place.slowed("base", 1_100, 2_000), place.slowed("head", 1_100, 4_000))
 }
 
+/// Base and head hold a lock that only one of them can have: they are measured one after the other, and that is said.
+#[test]
+fn servers_that_cannot_be_there_at_the_same_time_are_measured_one_after_the_other() {
+    let place = Place::new();
+    let lock = place.path().join("lock");
+    let server = |name: &str| {
+        let text = format!(
+            "# {name}\nif [ \"$1\" = --version ]; then exec {RUNNER} floor \"$@\"; fi\n\
+             exec flock --nonblock --no-fork {} {RUNNER} floor \"$@\"",
+            lock.display()
+        );
+        place.program(name, &text)
+    };
+    let output = place.gate(&server("base"), &server("head"), &["--budget", "10s"]);
+    let gate = place.record();
+    let notes = gate["notes"].to_string();
+    assert!(notes.contains("one after the other"), "{notes}\n{}", told(&output));
+    assert_ne!(gate["outcome"], "not_measured", "{}", told(&output));
+    assert!(gate["verdicts"][0]["blocks"].as_array().unwrap().len() > 5, "{gate}");
+}
+
 fn never_passes(budget: &str) {
     let place = Place::new();
     let (base, head) = slow_pair(&place);

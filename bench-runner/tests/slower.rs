@@ -19,7 +19,7 @@ layouts = "cargo"
 
 [trial]
 warmup_s = 0.05
-seconds = 0.15
+seconds = 0.05
 min_operations = 100
 
 [target.own]

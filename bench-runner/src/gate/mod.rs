@@ -1,8 +1,8 @@
 //! Does a change make a server slower? The rule that judges it, and how often that rule errs. Pure: figures in, one of five
 //! outcomes out.
 //!
-//! A block is a quartet of trials, base, head, head, base or the other way round, which a coin decides; its figure is a log
-//! ratio, turned so that above zero is worse. Words and reasons: `bench-runner/docs/statistics.md`.
+//! A block is a few trials of base and head in turns; a coin decides which side begins. Its figure is a log ratio, turned so
+//! that above zero is worse. Words and reasons: `bench-runner/docs/statistics.md`.
 
 mod calibration;
 mod counted;

@@ -6,7 +6,7 @@ use super::trial::broken;
 use super::{embedded, keyspace, memory_cap, startup, wire};
 use crate::load::generator::raise_open_files;
 use crate::model::{Mode, Status, Trial};
-use crate::plan::{Step, StepOutcome, Work};
+use crate::plan::{Offer, Operation, Step, StepOutcome, WirePhase, Work};
 use crate::target::{
     Catalogue, Definition, Documents, Placed, RunningTarget, Setup, Start, own_cgroup, start,
 };
@@ -66,23 +66,90 @@ impl Lab {
                 fail_all(step, 0, Status::Failed, &format!("no target '{}' in targets.toml", step.target))
             }
             Some(definition) => {
-                let placed = Placed::of(step.placement, self.setup.cpus);
-                let _pinned = Pinned::to(placed.generator, &self.setup);
-                let mut bench = Bench {
-                    step,
-                    setup: &self.setup,
-                    definition,
-                    binary_override: self.catalogue.overridden(&step.target),
-                    placed,
-                    stop: &self.stop,
-                    shelf: &self.shelf,
-                    progress,
-                };
+                let mut bench = self.bench(step, definition, progress);
+                let _pinned = Pinned::to(bench.placed.generator, &self.setup);
                 bench.run()
             }
         };
         StepOutcome { position: step.position, trials }
     }
+
+    fn bench<'a>(
+        &'a self,
+        step: &'a Step,
+        definition: &'a Definition,
+        progress: &'a mut dyn FnMut(Progress),
+    ) -> Bench<'a> {
+        Bench {
+            step,
+            setup: &self.setup,
+            definition,
+            binary_override: self.catalogue.overridden(&step.target),
+            placed: Placed::of(step.placement, self.setup.cpus),
+            stop: &self.stop,
+            shelf: &self.shelf,
+            progress,
+        }
+    }
+
+    /// Measures the load of a step on the targets of two labs that are there at the same time; `order` says whose turn it is.
+    ///
+    /// # Errors
+    /// [`NoTurns`]; then nothing was measured.
+    pub fn in_turns(labs: [&Self; 2], step: &Step, order: &[usize]) -> Result<Turns, NoTurns> {
+        let phase = match &step.work {
+            Work::Wire { phases } => phases.first().filter(|phase| phases.len() == 1 && goes_on(phase)),
+            _ => None,
+        };
+        let phase = phase.ok_or_else(|| NoTurns::Refused("the load cannot be taken up again".to_owned()))?;
+        let mut quiet: [fn(Progress); 2] = [|_| {}, |_| {}];
+        let mut sides = Vec::with_capacity(2);
+        let mut pinned = None;
+        for (lab, quiet) in labs.into_iter().zip(&mut quiet) {
+            let unknown = || NoTurns::Refused(format!("no target '{}' in targets.toml", step.target));
+            let definition = lab.catalogue.get(&step.target).ok_or_else(unknown)?;
+            lab.shelf.begin(step.position);
+            let bench = lab.bench(step, definition, quiet);
+            pinned.get_or_insert_with(|| Pinned::to(bench.placed.generator, &lab.setup));
+            let target = bench.start().map_err(|reason| {
+                if bench.stopped() { NoTurns::Stopped } else { NoTurns::Refused(reason) }
+            })?;
+            sides.push(wire::Side { bench, target, trials: Vec::new() });
+        }
+        let Ok(mut sides) = <[wire::Side<'_>; 2]>::try_from(sides) else { return Err(NoTurns::Stopped) };
+        let others = wire::in_turns(&mut sides, phase, order);
+        let trials = sides.map(|side| {
+            side.target.stop();
+            side.trials
+        });
+        others.map(|others_cores| Turns { trials, others_cores }).ok_or(NoTurns::Stopped)
+    }
+}
+
+/// What two targets did under the same load, in turns.
+#[derive(Debug)]
+pub struct Turns {
+    /// The trials of each, in the order of its turns.
+    pub trials: [Vec<Trial>; 2],
+    /// Cores that others used meanwhile, the hypervisor among them.
+    pub others_cores: f64,
+}
+
+/// Why two targets were not measured in turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoTurns {
+    /// The runner was told to stop.
+    Stopped,
+    /// One of them is not there beside the other, or the load is none that can be taken up again.
+    Refused(String),
+}
+
+/// Whether a load can rest and go on: what uses its keys up cannot, nor what another program brings.
+fn goes_on(phase: &WirePhase) -> bool {
+    let rests = matches!(phase.offer, Offer::Replies | Offer::PerSecond { .. });
+    let uses_up =
+        phase.ttl_ms.is_some() || phase.mix.iter().any(|(operation, _)| *operation == Operation::Del);
+    rests && !uses_up && phase.client_program.is_none()
 }
 
 impl Bench<'_> {

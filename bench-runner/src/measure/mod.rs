@@ -20,5 +20,5 @@ mod verify;
 mod waiting;
 mod wire;
 
-pub use lab::Lab;
+pub use lab::{Lab, NoTurns, Turns};
 pub use progress::{Progress, Stage};

@@ -46,6 +46,13 @@ impl Reading {
     }
 }
 
+impl Reading {
+    /// What the target has used since an earlier reading, ns.
+    pub(crate) fn cpu_since(&self, earlier: &Self) -> u64 {
+        self.cpu.since(earlier.cpu).total_ns
+    }
+}
+
 /// Sums up stretches of load, each between two readings.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
@@ -112,14 +119,24 @@ impl Account {
         (cores, ready_max, of_time(self.server_ready_ns))
     }
 
+    /// Cores used by others than target and generator.
+    fn foreign_cores(&self) -> f64 {
+        // Of a shorter stretch nothing can be told: a single tick would be a core of it.
+        if self.seconds < SHORTEST_S {
+            return 0.0;
+        }
+        let known = self.stat.server_cpu_ns + self.stat.generator_cpu_ns;
+        self.machine_busy_ns.saturating_sub(known) as f64 / 1e9 / self.seconds
+    }
+
+    /// The same, and what the hypervisor took.
+    pub(crate) fn others_cores(&self) -> f64 {
+        self.foreign_cores() + self.stat.steal_ms / 1e3 / self.seconds.max(1e-9)
+    }
+
     /// The whole, with the target's memory as it is now.
     pub(crate) fn finish(mut self, pid: u32) -> OsStat {
-        let known = self.stat.server_cpu_ns + self.stat.generator_cpu_ns;
-        // Of a shorter stretch nothing can be told: a single tick would be a core of it.
-        if self.seconds >= SHORTEST_S {
-            let foreign_ns = self.machine_busy_ns.saturating_sub(known);
-            self.stat.foreign_cpu_cores = foreign_ns as f64 / 1e9 / self.seconds;
-        }
+        self.stat.foreign_cpu_cores = self.foreign_cores();
         self.stat.rss_bytes_end = rss_bytes(pid);
         self.stat.rss_bytes_peak = rss_bytes_peak(pid).max(self.stat.rss_bytes_end);
         self.stat
@@ -127,7 +144,7 @@ impl Account {
 }
 
 /// CPU time of this process, ns.
-fn process_cpu_ns() -> u64 {
+pub(crate) fn process_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

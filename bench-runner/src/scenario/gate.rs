@@ -73,13 +73,13 @@ pub enum Layouts {
     Cargo,
 }
 
-/// How long a trial is.
+/// How long the turns of a block are.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRule {
-    /// Not counted, before each load, s.
+    /// Not counted, once before the turns of a load, s.
     pub warmup_s: f64,
-    /// Each load lasts at least this long, s …
+    /// Each turn lasts at least this long, s …
     pub seconds: f64,
     /// … and at least this many operations.
     pub min_operations: u64,

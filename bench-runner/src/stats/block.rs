@@ -1,11 +1,11 @@
 //! How far apart are two builds, seen by one block of trials?
 //!
-//! A block is a quartet in the order base, head, head, base (ABBA): a drift that is linear over the four trials
-//! weighs on both sides alike and falls out. Its figure is the difference of the sides' mean logarithms. The same order is
-//! known from precise weighing: H. E. Swanson, S. Schlamminger 2010, *Removal of zero-point drift from AB data
+//! A block is measured in turns (ABBA, or ABBA BAAB), and each side has two figures, of its first and second half: a drift that is
+//! linear over the turns weighs on both sides alike and falls out. The block's figure is the difference of the sides' mean
+//! logarithms. The order ABBA is known from precise weighing: H. E. Swanson, S. Schlamminger 2010, *Removal of zero-point drift from AB data
 //! and the statistical cost*, <https://arxiv.org/abs/1009.1894>.
 
-/// Mean log ratio head / base of one quartet; `base` and `head` are the two trials of each side. None where a
+/// Mean log ratio head / base of one block; `base` and `head` are the two figures of each side. None where a
 /// value is not positive and finite.
 #[must_use]
 pub fn block_log_ratio(base: [f64; 2], head: [f64; 2]) -> Option<f64> {

@@ -247,8 +247,8 @@ fn unchanged(
     course.begin_series(&mut Vec::new())?;
     for number in 1..=NOISE_BLOCKS {
         course.watch.block(number, course.all.len(), course.all.len());
-        let quartets = course.block()?;
-        add(&mut course.all, &quartets);
+        let block = course.block()?;
+        add(&mut course.all, &block);
     }
     Ok(course.all)
 }

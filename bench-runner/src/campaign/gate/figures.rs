@@ -1,9 +1,9 @@
-//! What does a block's quartet of trials say of a metric?
+//! What do a block's trials say of a metric?
 
 use crate::export::histograms::decode;
 use crate::gate::{Figures, TAIL};
 use crate::model::{Status, Trial};
-use crate::stats::median;
+use crate::stats::{geometric_mean, median};
 
 /// From this share of a CPU on the server, not the client, sets the throughput.
 const SATURATED: f64 = 0.95;
@@ -13,24 +13,24 @@ const TAIL_QUANTILE: f64 = 0.99;
 const TAIL_MEDIANS: u64 = 2;
 
 /// The figures of a block, or which side has none and why.
-pub(super) fn figures(metric: &str, base: [&Trial; 2], head: [&Trial; 2]) -> Result<Figures, String> {
+pub(super) fn figures(metric: &str, base: &[Trial], head: &[Trial]) -> Result<Figures, String> {
     let found = if metric == TAIL { tail(base, head) } else { single(metric, base, head) };
     found.ok_or_else(|| {
         let has_none = |trial: &&Trial| {
             if metric == TAIL { samples(trial).is_none() } else { value(trial, metric).is_none() }
         };
-        let why =
-            |trial: &Trial| trial.reason.as_deref().unwrap_or("the trial has no such figure").to_owned();
-        match base.into_iter().find(has_none) {
-            Some(trial) => format!("base: {}", why(trial)),
-            None => format!("head: {}", why(head.into_iter().find(has_none).unwrap_or(head[0]))),
-        }
+        let why = |side: &str, trial: &Trial| {
+            let reason = trial.reason.as_deref().unwrap_or("the trial has no such figure");
+            format!("{side}: {reason}")
+        };
+        let of = |side: &str, trials: &[Trial]| trials.iter().find(has_none).map(|trial| why(side, trial));
+        of("base", base).or_else(|| of("head", head)).unwrap_or_else(|| "a side has no trial".to_owned())
     })
 }
 
 /// Cores used by others, the hypervisor among them, in the worst of some trials.
-pub(super) fn foreign(trials: &[&Trial]) -> f64 {
-    trials.iter().filter_map(|trial| trial.others_cores()).fold(0.0, f64::max)
+pub(super) fn foreign<'a>(trials: impl Iterator<Item = &'a Trial>) -> f64 {
+    trials.filter_map(Trial::others_cores).fold(0.0, f64::max)
 }
 
 /// Whether a server was busy enough that the throughput is its own.
@@ -43,10 +43,23 @@ pub(super) fn is_saturated(trials: &[&Trial]) -> bool {
     median(&busy).is_some_and(|busy| busy >= SATURATED)
 }
 
-/// Of a metric that a trial has as one number.
-fn single(metric: &str, base: [&Trial; 2], head: [&Trial; 2]) -> Option<Figures> {
-    let of = |pair: [&Trial; 2]| Some([value(pair[0], metric)?, value(pair[1], metric)?]);
+/// Of a metric that a trial has as one number: the geometric means of each side's first and second half.
+fn single(metric: &str, base: &[Trial], head: &[Trial]) -> Option<Figures> {
+    let of = |side: &[Trial]| {
+        let values: Vec<f64> = side.iter().map(|trial| value(trial, metric)).collect::<Option<_>>()?;
+        let [first, second] = halves(&values).map(geometric_mean);
+        Some([first?, second?])
+    };
     Figures::of(of(base)?, of(head)?)
+}
+
+/// The first and the second half; of one alone, itself twice.
+fn halves<T>(all: &[T]) -> [&[T]; 2] {
+    if all.len() < 2 {
+        return [all, all];
+    }
+    let (first, second) = all.split_at(all.len() / 2);
+    [first, second]
 }
 
 fn value(trial: &Trial, metric: &str) -> Option<f64> {
@@ -59,13 +72,13 @@ fn value(trial: &Trial, metric: &str) -> Option<f64> {
 
 type Samples = hdrhistogram::Histogram<u64>;
 
-/// Which share of a side's requests is slow, each counted once more for every time that it is twice as slow again. All four
-/// trials draw the line, so exchanging the sides turns the sign of the ratio and does nothing else.
-fn tail(base: [&Trial; 2], head: [&Trial; 2]) -> Option<Figures> {
-    let [b0, b1] = [samples(base[0])?, samples(base[1])?];
-    let [h0, h1] = [samples(head[0])?, samples(head[1])?];
-    let mut all = b0.clone();
-    for one in [&b1, &h0, &h1] {
+/// Which share of a side's requests is slow, each counted once more for every time that it is twice as slow again. The trials of both
+/// sides draw the line, so exchanging the sides turns the sign of the ratio and does nothing else.
+fn tail(base: &[Trial], head: &[Trial]) -> Option<Figures> {
+    let of = |side: &[Trial]| side.iter().map(samples).collect::<Option<Vec<Samples>>>();
+    let (base, head) = (of(base)?, of(head)?);
+    let mut all = base.first()?.clone();
+    for one in base.iter().skip(1).chain(&head) {
         all.add(one).ok()?;
     }
     let median = all.value_at_quantile(0.5);
@@ -78,16 +91,21 @@ fn tail(base: [&Trial; 2], head: [&Trial; 2]) -> Option<Figures> {
         })
         .sum()
     };
-    // Half a request more on each side: one without any has a ratio as well.
-    let share = |one: &Samples, other: &Samples| {
-        (above(one) + above(other) + 0.5) / (one.len() + other.len() + 1) as f64
+    let sums = |side: &[Samples]| -> (f64, u64) {
+        (side.iter().map(above).sum(), side.iter().map(Samples::len).sum())
     };
-    let shares = |one: &Samples, other: &Samples| [one, other].map(|side| above(side) / side.len() as f64);
-    Some(Figures {
-        base: shares(&b0, &b1),
-        head: shares(&h0, &h1),
-        log_ratio: (share(&h0, &h1) / share(&b0, &b1)).ln(),
-    })
+    // Half a request more on each side: one without any has a ratio as well.
+    let share = |side: &[Samples]| {
+        let (slow, requests) = sums(side);
+        (slow + 0.5) / (requests + 1) as f64
+    };
+    let shares = |side: &[Samples]| {
+        halves(side).map(|half| {
+            let (slow, requests) = sums(half);
+            slow / requests as f64
+        })
+    };
+    Some(Figures { base: shares(&base), head: shares(&head), log_ratio: (share(&head) / share(&base)).ln() })
 }
 
 /// The response times of a trial in an open loop, of all operations.
@@ -119,6 +137,19 @@ mod tests {
         }
     }
 
+    fn twice(trial: &Trial) -> [Trial; 2] {
+        [trial.clone(), trial.clone()]
+    }
+
+    #[test]
+    fn a_side_of_several_turns_has_the_means_of_its_halves() {
+        let of = |values: [f64; 4]| values.map(|value| trial("ops_per_second", value));
+        let found = figures("ops_per_second", &of([1.0, 4.0, 9.0, 16.0]), &of([2.0; 4])).unwrap();
+        assert_eq!(found.base.map(f64::round), [2.0, 12.0]);
+        assert!((found.head[0] - 2.0).abs() < 1e-12, "{found:?}");
+        assert!((found.log_ratio - (2.0_f64 / 24.0_f64.sqrt()).ln()).abs() < 1e-12, "{found:?}");
+    }
+
     /// A trial of ten thousand requests, of which so many take five milliseconds more.
     fn with_slow(slow: u64, shift: u64) -> Trial {
         let mut all = Samples::new_with_bounds(1, 60_000_000_000, 3).unwrap();
@@ -134,18 +165,23 @@ mod tests {
         let (fine, mut broken) = (trial("ops_per_second", 1.0), trial("ops_per_second", 1.0));
         broken.status = Status::Failed;
         broken.reason = Some("it ended: signal 11".to_owned());
-        let why = |base, head| figures("ops_per_second", base, head).unwrap_err();
-        assert_eq!(why([&fine, &fine], [&broken, &fine]), "head: it ended: signal 11");
-        assert_eq!(why([&fine, &broken], [&fine, &fine]), "base: it ended: signal 11");
-        assert!(figures("hit_ratio", [&fine; 2], [&fine; 2]).unwrap_err().contains("no such figure"));
-        assert_eq!(foreign(&[&fine, &broken]), 0.2);
+        let two = |first: &Trial, second: &Trial| [first.clone(), second.clone()];
+        let why = |base: &[Trial], head: &[Trial]| figures("ops_per_second", base, head).unwrap_err();
+        assert_eq!(why(&two(&fine, &fine), &two(&broken, &fine)), "head: it ended: signal 11");
+        assert_eq!(why(&two(&fine, &broken), &two(&fine, &fine)), "base: it ended: signal 11");
+        // What broke when it was to begin leaves the other without a turn.
+        assert_eq!(why(&[], &[broken.clone()]), "head: it ended: signal 11");
+        assert_eq!(why(&[], &[]), "a side has no trial");
+        let both = two(&fine, &fine);
+        assert!(figures("hit_ratio", &both, &both).unwrap_err().contains("no such figure"));
+        assert_eq!(foreign([&fine, &broken].into_iter()), 0.2);
     }
 
     #[test]
     fn slow_requests_are_seen_where_the_median_stays() {
         let (base, head) = (with_slow(3, 0), with_slow(100, 0));
-        let forward = figures(TAIL, [&base; 2], [&head; 2]).unwrap();
-        let back = figures(TAIL, [&head; 2], [&base; 2]).unwrap();
+        let forward = figures(TAIL, &twice(&base), &twice(&head)).unwrap();
+        let back = figures(TAIL, &twice(&head), &twice(&base)).unwrap();
         assert!((forward.log_ratio + back.log_ratio).abs() < 1e-12);
         assert!(forward.log_ratio > 2.0_f64.ln(), "{forward:?}");
         assert!(forward.head[0] > forward.base[0], "{forward:?}");
@@ -163,7 +199,7 @@ mod tests {
             Trial { histograms: vec![encode("get", &all, 0, true).unwrap()], ..trial("latency_ns_p50", 1.0) }
         };
         let (base, head) = (slower(1), slower(10));
-        let found = figures(TAIL, [&base; 2], [&head; 2]).unwrap();
+        let found = figures(TAIL, &twice(&base), &twice(&head)).unwrap();
         assert!(found.log_ratio > 1.4_f64.ln(), "{found:?}");
     }
 
@@ -171,14 +207,14 @@ mod tests {
     fn what_the_hypervisor_took_is_used_by_others_too() {
         let mut stolen = trial("ops_per_second", 1.0);
         stolen.os = Some(OsStat { steal_ms: 300.0, ..OsStat::default() });
-        assert_eq!(foreign(&[&stolen, &stolen]), 0.3);
+        assert_eq!(foreign(twice(&stolen).iter()), 0.3);
     }
 
     #[test]
     fn a_shift_by_one_percent_leaves_the_tail_within_its_limits() {
         // The line is among the slow ones: among the others, which end at a sharp edge, a shift would move many over it.
         let (base, head) = (with_slow(200, 0), with_slow(200, 300));
-        let found = figures(TAIL, [&base; 2], [&head; 2]).unwrap();
+        let found = figures(TAIL, &twice(&base), &twice(&head)).unwrap();
         assert!(found.log_ratio.abs() < 1.5_f64.ln(), "{found:?}");
     }
 
@@ -186,7 +222,7 @@ mod tests {
     fn a_closed_loop_has_no_tail() {
         let mut closed = with_slow(3, 0);
         closed.histograms[0].from_intended_start = false;
-        assert!(figures(TAIL, [&closed; 2], [&closed; 2]).unwrap_err().contains("no such figure"));
+        assert!(figures(TAIL, &twice(&closed), &twice(&closed)).unwrap_err().contains("no such figure"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ use anyhow::{bail, ensure};
 use builds::Programs;
 use jiff::Timestamp;
 use labs::{Labs, labs};
-use rounds::{Quartets, Rounds, add, one_by_one, saturated, shortened};
+use rounds::{Block, Rounds, add, one_by_one, saturated, shortened};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -302,8 +302,11 @@ impl Course<'_> {
                 break;
             }
             self.watch.block(number, open, self.all.len());
-            let quartets = self.block()?;
-            add(&mut self.all, &quartets);
+            let block = self.block()?;
+            add(&mut self.all, &block);
+        }
+        if let Some(why) = &self.rounds.apart {
+            notes.push(format!("{APART} ({why})."));
         }
         Ok(left_out)
     }
@@ -335,11 +338,11 @@ impl Course<'_> {
     }
 
     /// New layouts, and all loads that are left under both sides.
-    fn block(&mut self) -> anyhow::Result<Quartets> {
+    fn block(&mut self) -> anyhow::Result<Block> {
         let begin = Instant::now();
         self.labs.shuffle(&mut self.rounds.random)?;
         self.link_s = begin.elapsed().as_secs_f64();
-        let Some(quartets) = self.rounds.block() else {
+        let Some(block) = self.rounds.block() else {
             bail!(
                 "{}",
                 if self.stop.load(Ordering::Relaxed) {
@@ -349,7 +352,7 @@ impl Course<'_> {
                 }
             );
         };
-        Ok(quartets)
+        Ok(block)
     }
 
     /// Whether another block would pass the budget.
@@ -358,6 +361,10 @@ impl Course<'_> {
         self.begin.elapsed().as_secs_f64() + next > self.options.budget.as_secs_f64()
     }
 }
+
+/// The note of a gate whose servers were not there at the same time.
+const APART: &str =
+    "Base and head were measured one after the other, in which more of the machine's moods is left";
 
 /// The note of a gate that compares two files.
 const LAYOUTS_STAY: &str = "The place of functions in a program moves its figures by a percent or two, and these programs cannot be \

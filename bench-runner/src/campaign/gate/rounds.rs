@@ -1,8 +1,8 @@
-//! Blocks on this machine: base and head in turns, each trial a fresh process.
+//! Blocks on this machine: base and head in turns, with fresh processes for each load of each block.
 
 use super::figures::{figures, foreign, is_saturated};
 use crate::gate::{Collected, Series, metrics};
-use crate::measure::Lab;
+use crate::measure::{Lab, NoTurns};
 use crate::model::{Status, Trial};
 use crate::plan::{Step, WirePhase, Work};
 use crate::scenario::TrialRule;
@@ -19,17 +19,33 @@ pub(super) struct Rounds<'a> {
     pub(super) position: u32,
     pub(super) random: fastrand::Rng,
     pub(super) blocks: u32,
+    /// Why base and head are measured one after the other; none where both are there at the same time.
+    pub(super) apart: Option<String>,
     /// Of each load: seconds that its trials in all blocks took, and how many blocks.
     took: BTreeMap<String, (f64, u32)>,
 }
 
-/// The trials of a block, by cell: base's two and head's two.
-pub(super) type Quartets = BTreeMap<String, ([Trial; 2], [Trial; 2])>;
+/// What one load says of base and head in one block.
+pub(super) struct Sides {
+    /// Base's trials, in their order.
+    pub(super) base: Vec<Trial>,
+    /// Head's.
+    pub(super) head: Vec<Trial>,
+    /// Cores that others used meanwhile.
+    pub(super) others_cores: f64,
+}
+
+/// A block, by cell.
+pub(super) type Block = BTreeMap<String, Sides>;
+
+/// Whose turn it is, where the coin falls for the first: a drift that is linear or quadratic over the turns weighs on both alike (the sequence of
+/// Thue and Morse).
+const TURNS: [usize; 8] = [0, 1, 1, 0, 1, 0, 0, 1];
 
 impl<'a> Rounds<'a> {
     pub(super) fn new(labs: [&'a Lab; 2], steps: Vec<Step>, seed: u64) -> Self {
         let random = fastrand::Rng::with_seed(seed);
-        Self { labs, steps, position: 0, random, blocks: 0, took: BTreeMap::new() }
+        Self { labs, steps, position: 0, random, blocks: 0, apart: None, took: BTreeMap::new() }
     }
 
     /// The series that the loads are judged by, in the order of the loads.
@@ -65,9 +81,16 @@ impl<'a> Rounds<'a> {
     /// What a block takes, s: as measured, or, before the first, as planned.
     pub(super) fn block_s(&self) -> f64 {
         // Starting a server, loading keys and connecting.
-        const AROUND_S: f64 = 0.2;
+        const AROUND_S: f64 = 0.3;
+        // Beginning and ending a turn.
+        const TURN_S: f64 = 0.02;
         let planned = |step: &Step| {
-            4.0 * (AROUND_S + phases(step).map(|phase| phase.warmup_s + phase.min_seconds + 0.1).sum::<f64>())
+            let of = |phase: &WirePhase| match self.apart {
+                None => 2.0 * phase.warmup_s + TURNS.len() as f64 * (phase.min_seconds + TURN_S),
+                Some(_) => 4.0 * (phase.warmup_s + phase.min_seconds + TURN_S),
+            };
+            let starts = if self.apart.is_none() { 2.0 } else { 4.0 };
+            starts * AROUND_S + phases(step).map(of).sum::<f64>()
         };
         let measured = |step: &Step| {
             let (seconds, blocks) = self.took.get(&phases(step).next()?.cell.key)?;
@@ -76,55 +99,71 @@ impl<'a> Rounds<'a> {
         self.steps.iter().map(|step| measured(step).unwrap_or_else(|| planned(step))).sum()
     }
 
-    /// Measures one block; none when it was stopped. A coin says which side is measured first and last: what the machine does meanwhile
-    /// can then not favour one.
-    pub(super) fn block(&mut self) -> Option<Quartets> {
+    /// Measures one block; none when it was stopped. A coin says which side begins: what the machine does meanwhile can then not
+    /// favour one.
+    pub(super) fn block(&mut self) -> Option<Block> {
         let (seed, turn) = (self.random.u64(..1 << 53), self.blocks as usize);
         let is_head_first = self.random.bool();
-        let [base, head] = self.labs;
-        let order = if is_head_first { [head, base, base, head] } else { [base, head, head, base] };
-        let mut quartets = Quartets::new();
+        let mut block = Block::new();
         for number in 0..self.steps.len() {
-            // Load by load: a machine changes its speed within seconds, and what is compared follows at once.
+            // Load by load: a machine changes its speed within tenths of a second, and what is compared follows at once.
             let begin = Instant::now();
             let step = self.step((number + turn) % self.steps.len(), seed);
-            let mut trials: Vec<BTreeMap<String, Trial>> = Vec::with_capacity(4);
-            for lab in order {
-                let of_one: BTreeMap<String, Trial> =
-                    lab.run_step(&step, &mut |_| {}).trials.into_iter().collect();
-                if of_one.len() < phases(&step).count() {
-                    return None;
-                }
-                trials.push(of_one);
-            }
-            let [one, two, three, four] = trials.try_into().ok()?;
-            let (first, second) = (pair(one, four), pair(two, three));
-            let (base, mut head) = if is_head_first { (second, first) } else { (first, second) };
-            quartets.extend(
-                base.into_iter().filter_map(|(key, base)| Some((key.clone(), (base, head.remove(&key)?)))),
-            );
-            if let Some(phase) = phases(&step).next() {
-                let (seconds, blocks) = self.took.entry(phase.cell.key.clone()).or_default();
-                *seconds += begin.elapsed().as_secs_f64();
-                *blocks += 1;
-            }
+            let key = phases(&step).next()?.cell.key.clone();
+            let sides = self.sides(&step, is_head_first)?;
+            block.insert(key.clone(), sides);
+            let (seconds, blocks) = self.took.entry(key).or_default();
+            *seconds += begin.elapsed().as_secs_f64();
+            *blocks += 1;
         }
         self.blocks += 1;
-        Some(quartets)
+        Some(block)
+    }
+
+    /// One load of a block: on both at the same time, or, once that is refused, on one after the other.
+    fn sides(&mut self, step: &Step, is_head_first: bool) -> Option<Sides> {
+        if self.apart.is_none() {
+            match self.in_turns(step, is_head_first) {
+                Ok(sides) => return Some(sides),
+                Err(NoTurns::Stopped) => return None,
+                Err(NoTurns::Refused(reason)) => {
+                    self.apart = Some(reason);
+                    // What such a block takes is not known yet.
+                    self.took.clear();
+                }
+            }
+        }
+        self.one_after_the_other(step, is_head_first)
+    }
+
+    fn in_turns(&self, step: &Step, is_head_first: bool) -> Result<Sides, NoTurns> {
+        let [base, head] = self.labs;
+        let labs = if is_head_first { [head, base] } else { [base, head] };
+        let turns = Lab::in_turns(labs, step, &TURNS)?;
+        let [first, second] = turns.trials;
+        let (base, head) = if is_head_first { (second, first) } else { (first, second) };
+        Ok(Sides { base, head, others_cores: turns.others_cores })
+    }
+
+    /// In the order base, head, head, base, or the other way round, each a fresh process.
+    fn one_after_the_other(&self, step: &Step, is_head_first: bool) -> Option<Sides> {
+        let mut sides = [Vec::new(), Vec::new()];
+        for place in &TURNS[..4] {
+            let place = if is_head_first { 1 - place } else { *place };
+            let mut trials = self.labs[place].run_step(step, &mut |_| {}).trials;
+            sides[place].push(trials.pop()?.1);
+        }
+        let [base, head] = sides;
+        let others_cores = foreign(base.iter().chain(&head));
+        Some(Sides { base, head, others_cores })
     }
 
     fn step(&mut self, number: usize, seed: u64) -> Step {
         let mut step = Step { position: self.position, seed, ..self.steps[number].clone() };
         step.trial = self.blocks;
-        self.position += 4;
+        self.position += 1;
         step
     }
-}
-
-type Pairs = BTreeMap<String, [Trial; 2]>;
-
-fn pair(one: BTreeMap<String, Trial>, mut other: BTreeMap<String, Trial>) -> Pairs {
-    one.into_iter().filter_map(|(key, first)| Some((key.clone(), [first, other.remove(&key)?]))).collect()
 }
 
 fn phases(step: &Step) -> impl Iterator<Item = &WirePhase> {
@@ -155,21 +194,19 @@ pub(super) fn shortened(mut step: Step, rule: TrialRule) -> Step {
 }
 
 /// Adds what a block says to the series.
-pub(super) fn add(all: &mut [Collected], quartets: &Quartets) {
+pub(super) fn add(all: &mut [Collected], block: &Block) {
     for one in all {
-        let Some((base, head)) = quartets.get(&one.series.scenario) else { continue };
-        let (base, head) = ([&base[0], &base[1]], [&head[0], &head[1]]);
-        let foreign = foreign(&[base[0], base[1], head[0], head[1]]);
-        one.take(figures(one.series.metric, base, head), foreign);
+        let Some(sides) = block.get(&one.series.scenario) else { continue };
+        one.take(figures(one.series.metric, &sides.base, &sides.head), sides.others_cores);
     }
 }
 
 /// The scenarios in which one of the sides was busy all the time: a head that sleeps must not make its own throughput go
 /// unjudged.
-pub(super) fn saturated(block: &Quartets) -> BTreeSet<String> {
-    let is_busy = |side: &[Trial; 2]| {
+pub(super) fn saturated(block: &Block) -> BTreeSet<String> {
+    let is_busy = |side: &[Trial]| {
         is_saturated(&side.iter().filter(|trial| trial.status == Status::Ok).collect::<Vec<_>>())
     };
-    let either = |(base, head): &([Trial; 2], [Trial; 2])| is_busy(base) || is_busy(head);
-    block.iter().filter(|(_, trials)| either(trials)).map(|(cell, _)| cell.clone()).collect()
+    let either = |sides: &Sides| is_busy(&sides.base) || is_busy(&sides.head);
+    block.iter().filter(|(_, sides)| either(sides)).map(|(cell, _)| cell.clone()).collect()
 }

@@ -29,7 +29,7 @@ pub(super) fn measure(
     let phase = load.phase;
     let mut rounds = Rounds::new(phase);
     loop {
-        let stretch = rounds.next(bench.step.seed, deletes);
+        let stretch = rounds.next(load.seed, deletes);
         let long = phase.exact_operations.is_none() && stretch.min_ns >= LONG_NS;
         let before = Reading::take(target.pid, &target.cpu);
         let Load { workload, values, generator, .. } = load;

@@ -7,8 +7,10 @@ mod figures;
 mod loaded;
 mod open;
 mod sampled;
+mod turns;
 
 pub(crate) use figures::{put_load, put_system, windows};
+pub(super) use turns::{Side, in_turns};
 
 use super::external;
 use super::half_request;
@@ -119,9 +121,27 @@ fn measure_phase(
     store: &mut Loaded,
     peak: &mut Option<f64>,
 ) -> Result<Trial, End> {
-    let label = &phase.cell.label;
-    let deletes = phase.mix.iter().any(|(operation, _)| *operation == Operation::Del);
-    if phase.mix.is_empty() || phase.keys == 0 || (deletes && phase.mix.len() > 1) {
+    let workload = loaded(bench, target, phase, store)?;
+    if let Some(program) = phase.client_program {
+        store.dirty = phase.mix.iter().any(|(operation, _)| *operation != Operation::Get);
+        return external::measure(bench, target, phase, program);
+    }
+    let mut ready = Ready::connect(bench, target, phase, store, workload)?;
+    bench.tell(&phase.cell.label, Stage::Measuring);
+    let mut trial = ready.measure(bench, target, peak)?;
+    ready.finish(target, &mut trial)?;
+    trial.process = Some(target.facts(bench.generator_cpus()));
+    Ok(trial)
+}
+
+/// Has the target hold the keys that a cell needs.
+fn loaded(
+    bench: &mut Bench<'_>,
+    target: &RunningTarget,
+    phase: &WirePhase,
+    store: &mut Loaded,
+) -> Result<Workload, End> {
+    if phase.mix.is_empty() || phase.keys == 0 || (deletes(phase) && phase.mix.len() > 1) {
         let reason = "the load needs keys and operations, and deletes cannot be mixed with others";
         return Err(End::Broken(Status::Failed, reason.to_owned()));
     }
@@ -132,79 +152,112 @@ fn measure_phase(
     if let Some(reason) = phase.unsuited(target.page().is_some()) {
         return Err(End::Broken(Status::Skipped, reason.to_owned()));
     }
-    let step = bench.step;
-    let values = Values::new(step.seed, phase.value_bytes as usize);
     let workload = workload(bench, target, phase);
-    if phase.new_connections && workload.protocol.keeps_connections() {
+    let is_kept = workload.protocol.keeps_connections();
+    if phase.new_connections && is_kept {
         let reason = "a connection per request is measured over HTTP only";
         return Err(End::Broken(Status::Failed, reason.to_owned()));
     }
-    let is_kept = workload.protocol.keeps_connections();
     if !is_kept && phase.offer != Offer::Replies {
         let reason = "the server closes each connection, and a rate is offered on connections that are kept";
         return Err(End::Broken(Status::Skipped, reason.to_owned()));
     }
     forget_rss_peak(target.pid);
-    bench.tell(label, Stage::Loading);
-    store.ensure(bench, target, phase, &workload, &values)?;
-    if let Some(program) = phase.client_program {
-        store.dirty = phase.mix.iter().any(|(operation, _)| *operation != Operation::Get);
-        return external::measure(bench, target, phase, program);
+    bench.tell(&phase.cell.label, Stage::Loading);
+    store.ensure(bench, target, phase, &workload, &values(bench, phase))?;
+    Ok(workload)
+}
+
+fn deletes(phase: &WirePhase) -> bool {
+    phase.mix.iter().any(|(operation, _)| *operation == Operation::Del)
+}
+
+fn values(bench: &Bench<'_>, phase: &WirePhase) -> Values {
+    Values::new(bench.step.seed, phase.value_bytes as usize)
+}
+
+/// A cell that can be measured: its keys are there, its connections too, and it is warm.
+struct Ready<'a> {
+    load: Load<'a>,
+    connect_ms: f64,
+}
+
+impl<'a> Ready<'a> {
+    fn connect(
+        bench: &mut Bench<'_>,
+        target: &RunningTarget,
+        phase: &'a WirePhase,
+        store: &mut Loaded,
+        workload: Workload,
+    ) -> Result<Self, End> {
+        bench.tell(&phase.cell.label, Stage::Connecting);
+        let begin = Instant::now();
+        let connections = Connections {
+            clients: phase.clients,
+            threads: bench.setup.generator_threads,
+            cpus: &[],
+            protocol: &workload.protocol,
+        };
+        let generator = Generator::connect(&target.address, &connections)?;
+        let connect_ms = begin.elapsed().as_secs_f64() * 1e3;
+        let values = values(bench, phase).of_generation(store.generation);
+        let mut load =
+            Load { phase, workload, values, generator, written: Written::default(), seed: bench.step.seed };
+        warm_up(bench, &mut load, deletes(phase))?;
+        if phase.mix.iter().any(|(operation, _)| *operation == Operation::Set) {
+            let first = store.generation.saturating_add(1);
+            store.generation = first.saturating_add(1);
+            load.values = load.values.turning(first, store.generation);
+        }
+        store.dirty = deletes(phase) || phase.ttl_ms.is_some();
+        Ok(Self { load, connect_ms })
     }
 
-    bench.tell(label, Stage::Connecting);
-    let begin = Instant::now();
-    let connections = Connections {
-        clients: phase.clients,
-        threads: bench.setup.generator_threads,
-        cpus: &[],
-        protocol: &workload.protocol,
-    };
-    let generator = Generator::connect(&target.address, &connections)?;
-    let connect_ms = begin.elapsed().as_secs_f64() * 1e3;
-    let values = values.of_generation(store.generation);
-    let mut load = Load { phase, workload, values, generator, written: Written::default() };
-    warm_up(bench, &mut load, deletes)?;
-    if phase.mix.iter().any(|(operation, _)| *operation == Operation::Set) {
-        let first = store.generation.saturating_add(1);
-        store.generation = first.saturating_add(1);
-        load.values = load.values.turning(first, store.generation);
-    }
-    bench.tell(label, Stage::Measuring);
-    store.dirty = deletes || phase.ttl_ms.is_some();
-    let mut trial = match phase.offer {
-        Offer::Replies => closed::measure(bench, target, &mut load, deletes)?,
-        Offer::Peak => {
-            let trial = closed::measure(bench, target, &mut load, deletes)?;
-            *peak = value_of(&trial, "ops_per_second").filter(|_| trial.status == Status::Ok);
-            trial
-        }
-        Offer::PerSecond { per_second, arrival } => {
-            open::measure(bench, target, &mut load, per_second as f64, arrival)?
-        }
-        Offer::PercentOfSlowest { per_second, arrival, .. } => {
-            if per_second <= 0.0 {
-                let reason =
-                    "its rate follows the slowest closed loop of the round, and none came to a figure";
-                return Err(End::Broken(Status::Failed, reason.to_owned()));
+    fn measure(
+        &mut self,
+        bench: &mut Bench<'_>,
+        target: &RunningTarget,
+        peak: &mut Option<f64>,
+    ) -> Result<Trial, End> {
+        let load = &mut self.load;
+        let deletes = deletes(load.phase);
+        match load.phase.offer {
+            Offer::Replies => closed::measure(bench, target, load, deletes),
+            Offer::Peak => {
+                let trial = closed::measure(bench, target, load, deletes)?;
+                *peak = value_of(&trial, "ops_per_second").filter(|_| trial.status == Status::Ok);
+                Ok(trial)
             }
-            open::measure(bench, target, &mut load, per_second, arrival)?
+            Offer::PerSecond { per_second, arrival } => {
+                open::measure(bench, target, load, per_second as f64, arrival)
+            }
+            Offer::PercentOfSlowest { per_second, arrival, .. } => {
+                if per_second <= 0.0 {
+                    let reason =
+                        "its rate follows the slowest closed loop of the round, and none came to a figure";
+                    return Err(End::Broken(Status::Failed, reason.to_owned()));
+                }
+                open::measure(bench, target, load, per_second, arrival)
+            }
+            Offer::PercentOfPeak { percent, arrival } => {
+                let per_second = peak_of(*peak)? * f64::from(percent) / 100.0;
+                open::measure(bench, target, load, per_second, arrival)
+            }
+            Offer::Knee { arrival } => open::find_knee(bench, target, load, peak_of(*peak)?, arrival),
         }
-        Offer::PercentOfPeak { percent, arrival } => {
-            let per_second = peak_of(*peak)? * f64::from(percent) / 100.0;
-            open::measure(bench, target, &mut load, per_second, arrival)?
+    }
+
+    /// What is said of the cell in its last trial: what was written is read back.
+    fn finish(&self, target: &RunningTarget, trial: &mut Trial) -> Result<(), End> {
+        check_written(target, &self.load, trial)?;
+        if self.load.workload.protocol.keeps_connections() {
+            put(trial, "connect_ms", self.connect_ms);
         }
-        Offer::Knee { arrival } => open::find_knee(bench, target, &mut load, peak_of(*peak)?, arrival)?,
-    };
-    check_written(target, &load, &mut trial)?;
-    if is_kept {
-        put(&mut trial, "connect_ms", connect_ms);
+        if let Some(bytes) = target.page().and_then(http::Page::body_bytes) {
+            fact(trial, "page_bytes", bytes);
+        }
+        Ok(())
     }
-    if let Some(bytes) = target.page().and_then(http::Page::body_bytes) {
-        fact(&mut trial, "page_bytes", bytes);
-    }
-    trial.process = Some(target.facts(bench.generator_cpus()));
-    Ok(trial)
 }
 
 /// What a cell's load is made of, ready to be sent.
@@ -215,6 +268,8 @@ pub(crate) struct Load<'a> {
     pub(crate) generator: Generator,
     /// What the target acknowledged.
     pub(crate) written: Written,
+    /// Of keys and intervals.
+    pub(crate) seed: u64,
 }
 
 /// Keys that are read back when a cell is over, at most about so many.

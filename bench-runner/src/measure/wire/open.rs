@@ -32,7 +32,7 @@ pub(super) fn measure(
 ) -> Result<Trial, End> {
     let Kept { done, told: account, late, spins } = offered_until_prompt(|sender| {
         let before = Reading::take(target.pid, &target.cpu);
-        let done = offer(bench, load, per_second, arrival, sender, bench.step.seed)?;
+        let done = offer(bench, load, per_second, arrival, sender, load.seed)?;
         let after = Reading::take(target.pid, &target.cpu);
         let mut account = Account::default();
         account.add(&before, &after, &done);

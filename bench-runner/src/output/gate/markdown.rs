@@ -162,7 +162,7 @@ fn remarks(gate: &Gate, room: &mut usize) -> String {
 /// What it was measured with, and how to see it again.
 fn closing(gate: &Gate, quote: Option<&str>) -> String {
     let mut text = String::from(
-        "head / base: median over blocks of base, head, head, base, with its interval. limit: the least median that is \
+        "head / base: median over blocks of base and head in turns, with its interval. limit: the least median that is \
          called. finds: the smallest change found four times in five. evidence: how many times its stake a bet on the \
          verdict became.\n\n",
     );
