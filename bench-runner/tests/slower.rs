@@ -214,7 +214,7 @@ fn a_red_gate_names_the_function_that_became_slower() {
 }
 
 #[test]
-#[ignore = "ten minutes: cargo test --test slower -- --ignored ten_times"]
+#[ignore = "four minutes: cargo test --test slower -- --ignored ten_times"]
 fn a_red_gate_names_the_function_ten_times_of_ten() {
     for (place, name) in FUNCTIONS.iter().enumerate() {
         names_it(place);
@@ -249,7 +249,7 @@ fn is_found_at(culprit: usize) {
 }
 
 #[test]
-#[ignore = "half an hour: cargo test --test slower -- --ignored five_times --nocapture"]
+#[ignore = "eleven minutes: cargo test --test slower -- --ignored five_times --nocapture"]
 fn a_bisection_finds_the_commit_five_times_of_five() {
     for culprit in [3, 9, 16, 22, 31] {
         is_found_at(culprit);

@@ -6,7 +6,7 @@ use super::trial::broken;
 use super::{embedded, keyspace, memory_cap, startup, wire};
 use crate::load::generator::raise_open_files;
 use crate::model::{Mode, Status, Trial};
-use crate::plan::{Offer, Operation, Step, StepOutcome, WirePhase, Work};
+use crate::plan::{Offer, Step, StepOutcome, WirePhase, Work};
 use crate::target::{
     Catalogue, Definition, Documents, Placed, RunningTarget, Setup, Start, own_cgroup, start,
 };
@@ -92,7 +92,7 @@ impl Lab {
         }
     }
 
-    /// Measures the load of a step on the targets of two labs that are there at the same time; `order` says whose turn it is.
+    /// Measures the load of a step on the targets of two labs, which run at the same time; `order` says whose turn it is.
     ///
     /// # Errors
     /// [`NoTurns`]; then nothing was measured.
@@ -101,7 +101,7 @@ impl Lab {
             Work::Wire { phases } => phases.first().filter(|phase| phases.len() == 1 && goes_on(phase)),
             _ => None,
         };
-        let phase = phase.ok_or_else(|| NoTurns::Refused("the load cannot be taken up again".to_owned()))?;
+        let phase = phase.ok_or_else(|| NoTurns::Refused("the load cannot pause".to_owned()))?;
         let mut quiet: [fn(Progress); 2] = [|_| {}, |_| {}];
         let mut sides = Vec::with_capacity(2);
         let mut pinned = None;
@@ -140,15 +140,14 @@ pub struct Turns {
 pub enum NoTurns {
     /// The runner was told to stop.
     Stopped,
-    /// One of them is not there beside the other, or the load is none that can be taken up again.
+    /// One of them does not start beside the other, or the load cannot pause.
     Refused(String),
 }
 
-/// Whether a load can rest and go on: what uses its keys up cannot, nor what another program brings.
+/// Whether a load can pause and go on: one that uses up its keys cannot, nor one that another program sends.
 fn goes_on(phase: &WirePhase) -> bool {
     let rests = matches!(phase.offer, Offer::Replies | Offer::PerSecond { .. });
-    let uses_up =
-        phase.ttl_ms.is_some() || phase.mix.iter().any(|(operation, _)| *operation == Operation::Del);
+    let uses_up = phase.ttl_ms.is_some() || wire::deletes(phase);
     rests && !uses_up && phase.client_program.is_none()
 }
 

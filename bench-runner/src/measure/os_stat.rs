@@ -44,9 +44,7 @@ impl Reading {
             ready: ReadyTimes::take(pid),
         }
     }
-}
 
-impl Reading {
     /// What the target has used since an earlier reading, ns.
     pub(crate) fn cpu_since(&self, earlier: &Self) -> u64 {
         self.cpu.since(earlier.cpu).total_ns
@@ -129,7 +127,7 @@ impl Account {
         self.machine_busy_ns.saturating_sub(known) as f64 / 1e9 / self.seconds
     }
 
-    /// The same, and what the hypervisor took.
+    /// Cores used by others, and by the hypervisor.
     pub(crate) fn others_cores(&self) -> f64 {
         self.foreign_cores() + self.stat.steal_ms / 1e3 / self.seconds.max(1e-9)
     }

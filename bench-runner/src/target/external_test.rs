@@ -59,7 +59,7 @@ fn the_address_of_a_page_is_read() {
 
 #[test]
 fn a_server_beyond_loopback_is_refused_before_anything_is_sent() {
-    // TEST-NET-1: nobody's.
+    // TEST-NET-1, an address that is reserved for documents.
     let error = parse("redis://192.0.2.1:6379").unwrap().admit(Consent::default(), 0).unwrap_err();
     assert!(error.contains("--allow-remote") && error.contains("attack"), "{error}");
 }

@@ -362,9 +362,8 @@ impl Course<'_> {
     }
 }
 
-/// The note of a gate whose servers were not there at the same time.
-const APART: &str =
-    "Base and head were measured one after the other, in which more of the machine's moods is left";
+/// The note of a gate whose servers did not run at the same time.
+const APART: &str = "Base and head were measured one after the other, which is noisier than in turns";
 
 /// The note of a gate that compares two files.
 const LAYOUTS_STAY: &str = "The place of functions in a program moves its figures by a percent or two, and these programs cannot be \

@@ -19,7 +19,7 @@ pub(super) struct Rounds<'a> {
     pub(super) position: u32,
     pub(super) random: fastrand::Rng,
     pub(super) blocks: u32,
-    /// Why base and head are measured one after the other; none where both are there at the same time.
+    /// Why base and head are measured one after the other; none where both run at the same time.
     pub(super) apart: Option<String>,
     /// Of each load: seconds that its trials in all blocks took, and how many blocks.
     took: BTreeMap<String, (f64, u32)>,
@@ -41,6 +41,9 @@ pub(super) type Block = BTreeMap<String, Sides>;
 /// Whose turn it is, where the coin falls for the first: a drift that is linear or quadratic over the turns weighs on both alike (the sequence of
 /// Thue and Morse).
 const TURNS: [usize; 8] = [0, 1, 1, 0, 1, 0, 0, 1];
+
+/// A trial of its own is as long as so many turns: what others use in 0.05 s cannot be read from the kernel's ticks of 10 ms.
+const TURNS_OF_A_TRIAL: u32 = 3;
 
 impl<'a> Rounds<'a> {
     pub(super) fn new(labs: [&'a Lab; 2], steps: Vec<Step>, seed: u64) -> Self {
@@ -87,7 +90,7 @@ impl<'a> Rounds<'a> {
         let planned = |step: &Step| {
             let of = |phase: &WirePhase| match self.apart {
                 None => 2.0 * phase.warmup_s + TURNS.len() as f64 * (phase.min_seconds + TURN_S),
-                Some(_) => 4.0 * (phase.warmup_s + phase.min_seconds + TURN_S),
+                Some(_) => 4.0 * (phase.warmup_s + f64::from(TURNS_OF_A_TRIAL) * phase.min_seconds + TURN_S),
             };
             let starts = if self.apart.is_none() { 2.0 } else { 4.0 };
             starts * AROUND_S + phases(step).map(of).sum::<f64>()
@@ -147,6 +150,7 @@ impl<'a> Rounds<'a> {
 
     /// In the order base, head, head, base, or the other way round, each a fresh process.
     fn one_after_the_other(&self, step: &Step, is_head_first: bool) -> Option<Sides> {
+        let step = &lengthened(step.clone());
         let mut sides = [Vec::new(), Vec::new()];
         for place in &TURNS[..4] {
             let place = if is_head_first { 1 - place } else { *place };
@@ -188,6 +192,16 @@ pub(super) fn shortened(mut step: Step, rule: TrialRule) -> Step {
             phase.min_seconds = rule.seconds;
             phase.min_operations = if phase.offer.arrival().is_some() { 1 } else { rule.min_operations };
             phase.timeout_s = rule.seconds * 10.0 + 10.0;
+        }
+    }
+    step
+}
+
+fn lengthened(mut step: Step) -> Step {
+    if let Work::Wire { phases } = &mut step.work {
+        for phase in phases {
+            phase.min_seconds *= f64::from(TURNS_OF_A_TRIAL);
+            phase.min_operations *= u64::from(TURNS_OF_A_TRIAL);
         }
     }
     step

@@ -60,14 +60,12 @@ pub(crate) fn measure(
             Ok(trial) => trial,
             Err(End::Stopped) => break,
             Err(End::Broken(status, reason)) => {
-                let ended = target.ended();
-                let words = ended.as_ref().map(|words| format!("; {} ended: {words}", bench.step.target));
-                let reason = format!("{reason}{}", words.unwrap_or_default());
+                let (reason, has_ended) = with_end(target, &bench.step.target, reason);
                 trials.push((
                     phase.cell.key.clone(),
                     broken(bench.step.trial, bench.step.position, status, reason),
                 ));
-                if ended.is_some() {
+                if has_ended {
                     let reason =
                         format!("{} had ended in an earlier cell of this process", bench.step.target);
                     trials.extend(fail_all(bench.step, number + 1, Status::Failed, &reason));
@@ -81,6 +79,14 @@ pub(crate) fn measure(
         trials.push((phase.cell.key.clone(), trial));
     }
     trials
+}
+
+/// A reason with how the target ended, if it did.
+fn with_end(target: &mut RunningTarget, name: &str, reason: String) -> (String, bool) {
+    match target.ended() {
+        Some(words) => (format!("{reason}; {name} ended: {words}"), true),
+        None => (reason, false),
+    }
 }
 
 /// Asks a process, before its first cell of a protocol, whether it waits for the end of a request.
@@ -168,7 +174,7 @@ fn loaded(
     Ok(workload)
 }
 
-fn deletes(phase: &WirePhase) -> bool {
+pub(super) fn deletes(phase: &WirePhase) -> bool {
     phase.mix.iter().any(|(operation, _)| *operation == Operation::Del)
 }
 

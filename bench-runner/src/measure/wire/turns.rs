@@ -1,4 +1,4 @@
-//! One load on two targets that are there at the same time, in turns of some hundredths of a second.
+//! One load on two targets that run at the same time, in turns of some hundredths of a second.
 //!
 //! A shared machine changes its speed within tenths of a second. What is compared within one of them has the same machine.
 
@@ -6,8 +6,8 @@ use super::super::lab::Bench;
 use super::super::os_stat::{Account, Reading, process_cpu_ns};
 use super::super::trial::broken;
 use super::loaded::Loaded;
-use super::{End, Ready, loaded, meets_half_requests};
-use crate::model::{Status, Trial};
+use super::{End, Ready, loaded, meets_half_requests, with_end};
+use crate::model::Trial;
 use crate::plan::WirePhase;
 use crate::target::RunningTarget;
 
@@ -64,13 +64,9 @@ impl Side<'_> {
 
     /// Notes how its turns ended; false where the runner was told to stop.
     fn breaks(&mut self, end: End) -> bool {
-        let (status, reason): (Status, String) = match end {
-            End::Stopped => return false,
-            End::Broken(status, reason) => (status, reason),
-        };
+        let End::Broken(status, reason) = end else { return false };
         let step = self.bench.step;
-        let words = self.target.ended().map(|words| format!("; {} ended: {words}", step.target));
-        let reason = format!("{reason}{}", words.unwrap_or_default());
+        let (reason, _) = with_end(&mut self.target, &step.target, reason);
         self.trials.push(broken(step.trial, step.position, status, reason));
         true
     }
