@@ -140,7 +140,11 @@ fn servers_that_cannot_be_there_at_the_same_time_are_measured_one_after_the_othe
     let notes = gate["notes"].to_string();
     assert!(notes.contains("one after the other"), "{notes}\n{}", told(&output));
     assert_ne!(gate["outcome"], "not_measured", "{}", told(&output));
-    assert!(gate["verdicts"][0]["blocks"].as_array().unwrap().len() > 5, "{gate}");
+    // Blocks that other tests disturbed were measured too.
+    let verdict = &gate["verdicts"][0];
+    let measured =
+        verdict["blocks"].as_array().unwrap().len() as u64 + verdict["disturbed"].as_u64().unwrap();
+    assert!(measured > 5, "{gate}");
 }
 
 fn never_passes(budget: &str) {

@@ -198,7 +198,13 @@ fn names_it(function: usize) {
     write_server(dir.path(), &with_more(function, 20), "");
     let head = commit(dir.path(), "more work");
     let words = ["gate", "--base", &base, "--head", &head, "--budget", "3m", "--out", "out"];
-    let output = run(dir.path(), RUNNER, &words);
+    let mut output = run(dir.path(), RUNNER, &words);
+    // Beside others' work a gate may see too few quiet blocks, and says that.
+    for _ in 0..2 {
+        if output.status.code() == Some(3) && told(&output).contains("others used") {
+            output = run(dir.path(), RUNNER, &words);
+        }
+    }
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     let text = std::fs::read_to_string(dir.path().join("out/gate.json")).unwrap();
     let gate: Value = serde_json::from_str(&text).unwrap();
