@@ -200,13 +200,11 @@ fn names_it(function: usize) {
     let words = ["gate", "--base", &base, "--head", &head, "--budget", "2m", "--out", "out"];
     let disturbed = |output: &Output| output.status.code() == Some(3) && told(output).contains("others used");
     let mut output = run(dir.path(), RUNNER, &words);
-    if disturbed(&output) {
-        output = run(dir.path(), RUNNER, &words);
-    }
-    if disturbed(&output) {
-        // On a machine that is never quiet nothing is judged, and that is what the gate has to say.
-        println!("{}: not asked, others used the machine twice", FUNCTIONS[function]);
-        return;
+    for _ in 0..2 {
+        if disturbed(&output) {
+            // Too few blocks were quiet: nothing was judged, so it is asked again.
+            output = run(dir.path(), RUNNER, &words);
+        }
     }
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     let text = std::fs::read_to_string(dir.path().join("out/gate.json")).unwrap();

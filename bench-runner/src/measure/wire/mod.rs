@@ -323,12 +323,11 @@ fn value_of(trial: &Trial, metric: &str) -> Option<f64> {
 }
 
 fn workload(bench: &Bench<'_>, target: &RunningTarget, phase: &WirePhase) -> Workload {
-    let deletes = phase.mix.iter().any(|(operation, _)| *operation == Operation::Del);
     Workload {
         mix: phase.mix.clone(),
         keys: phase.keys,
         draw: match phase.distribution {
-            _ if deletes => Draw::Once,
+            _ if deletes(phase) => Draw::Once,
             None | Some(Distribution::Uniform) => Draw::Uniform,
             Some(Distribution::Zipf) => Draw::Zipf(ZIPF_THETA),
             Some(Distribution::Latest) => Draw::Latest(ZIPF_THETA),
