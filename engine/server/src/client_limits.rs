@@ -16,7 +16,7 @@ pub(crate) enum Limit {
     Bulk,
     /// The most words of a request, the command's name included.
     Arguments,
-    /// The longest reply, in bytes.
+    /// The longest reply, and the most bytes of unread replies: the hard limit of Redis's class `normal`.
     Output,
     /// Steps that the patterns of one command may take beyond those of plain matching.
     PatternSteps,
@@ -145,13 +145,30 @@ impl Values {
 #[derive(Debug)]
 pub(crate) struct Limits {
     values: [AtomicU64; COUNT],
+    /// The soft limit on unread replies in bytes, 0 for none, and how many seconds it may be exceeded.
+    soft_output: [AtomicU64; 2],
     /// Grows with each change, so that connections learn of it.
     version: AtomicU64,
 }
 
 impl Limits {
     pub(crate) fn new(values: Values) -> Self {
-        Self { values: values.0.map(AtomicU64::new), version: AtomicU64::new(0) }
+        Self {
+            values: values.0.map(AtomicU64::new),
+            soft_output: [AtomicU64::new(0), AtomicU64::new(0)],
+            version: AtomicU64::new(0),
+        }
+    }
+
+    /// The soft limit on unread replies in bytes, 0 for none, and how many seconds it may be exceeded.
+    pub(crate) fn soft_output(&self) -> (u64, u64) {
+        let [bytes, seconds] = &self.soft_output;
+        (bytes.load(Ordering::Relaxed), seconds.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_soft_output(&self, bytes: u64, seconds: u64) {
+        self.soft_output[0].store(bytes, Ordering::Relaxed);
+        self.soft_output[1].store(seconds, Ordering::Relaxed);
     }
 
     /// The value in force; `u64::MAX` where there is no limit.

@@ -44,6 +44,8 @@ pub(crate) struct Client {
 pub(crate) struct Progress {
     /// Bytes of the input that are done with.
     pub(crate) consumed: usize,
+    /// Bytes of the replies to them.
+    pub(crate) produced: usize,
     pub(crate) next: Next,
 }
 
@@ -75,9 +77,12 @@ const FEW_ARGUMENTS: usize = 16;
 const MANY_ARGUMENTS: usize = 128;
 const RUN_BYTES: u64 = 128;
 
-/// Replies that may wait, in bytes.
+/// Replies that may wait before backpressure begins, in bytes.
 const MOST_WAITING: usize = 1 << 20;
 const LEAST_WAITING: usize = 64 << 10;
+
+/// A client that does not read may hold this share of the cap in requests, and as much in replies.
+const BACKLOG_SHARE: u64 = 4;
 
 /// The same for a client who still owes a password.
 const UNAUTHENTICATED_HIGH_WATER: usize = 16 << 10;
@@ -200,8 +205,9 @@ impl Session {
         };
         shared.counters.note_duration(since.elapsed());
         self.client.tally.flush(&shared.command_stats);
-        shared.counters.output_bytes.add(output.since(before) as u64);
-        Progress { consumed, next }
+        let produced = output.since(before);
+        shared.counters.output_bytes.add(produced as u64);
+        Progress { consumed, produced, next }
     }
 
     pub(crate) fn version(&self) -> Version {
@@ -246,13 +252,29 @@ impl Session {
         if authenticated { longest } else { longest.min(UNAUTHENTICATED_REQUEST) }
     }
 
-    /// Replies that may wait for this client before its requests are no longer executed, in bytes: a megabyte, but no large part of a small
+    /// Replies that may wait for this client before backpressure begins, in bytes: a megabyte, but no large part of a small
     /// store.
     pub(crate) fn high_water(&self, shared: &Shared) -> usize {
         if !self.client.authenticated {
             return UNAUTHENTICATED_HIGH_WATER;
         }
         usize::try_from(shared.database.cap() / 32).unwrap_or(MOST_WAITING).clamp(LEAST_WAITING, MOST_WAITING)
+    }
+
+    /// What this client may make the server hold while it does not read.
+    pub(crate) fn backlog(&self, shared: &Shared) -> Backlog {
+        if !self.client.authenticated {
+            let (requests, replies) = (UNAUTHENTICATED_REQUEST, UNAUTHENTICATED_HIGH_WATER);
+            return Backlog { requests, replies, bound: Bound::Unauthenticated };
+        }
+        let limits = &shared.settings.limits;
+        let share = usize::try_from(shared.database.cap() / BACKLOG_SHARE).unwrap_or(usize::MAX);
+        let output = limits.count(Limit::Output);
+        Backlog {
+            requests: limits.count(Limit::Request).min(share),
+            replies: output.min(share),
+            bound: if output <= share { Bound::Limit } else { Bound::Cap },
+        }
     }
 
     /// Why this client has had its time, if it has; one whose connection is `closing` has only to take its replies.
@@ -280,6 +302,37 @@ impl Session {
         ReplyWriter::new(&mut output.bytes, self.client.version).error(text);
         shared.command_stats.answer_error(text.as_bytes());
         self.client.closing = true;
+    }
+}
+
+/// What a client may make the server hold before it reads its replies.
+pub(crate) struct Backlog {
+    /// Bytes of requests that are kept unexecuted.
+    pub(crate) requests: usize,
+    /// Bytes of replies.
+    pub(crate) replies: usize,
+    bound: Bound,
+}
+
+/// Which limit the bound on replies is.
+enum Bound {
+    Limit,
+    Cap,
+    Unauthenticated,
+}
+
+impl Backlog {
+    /// The error for a client that goes on writing when the bound on replies is reached.
+    pub(crate) fn error(&self) -> String {
+        let bytes = self.replies;
+        let text = match self.bound {
+            Bound::Limit => format!("ERR unread replies exceed {} ({bytes} bytes)", Limit::Output.name()),
+            Bound::Cap => format!("OOM unread replies exceed a quarter of maxmemory ({bytes} bytes)"),
+            Bound::Unauthenticated => {
+                format!("ERR unread replies exceed what an unauthenticated client may have ({bytes} bytes)")
+            }
+        };
+        format!("{text}; the connection is closed")
     }
 }
 

@@ -273,8 +273,11 @@ fn limits_are_seen_and_set_under_their_names() {
          config set client-output-buffer-limit 'normal 2mb 0 0 slave 256mb 64mb 60' -> +OK|
          config get client-output-buffer-limit -> *2|$26|client-output-buffer-limit|$18|normal 2097152 0 0|
          config set max-arguments 63 -> -ERR CONFIG SET failed (possibly related to argument 'max-arguments') - expected a whole number from 64 to 2147483647|
-         config set client-output-buffer-limit 'normal 2mb 1mb 60' -> -ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - there is no soft limit: write `normal BYTES 0 0`|
-         config set client-output-buffer-limit 'pubsub 2mb 0 0' -> -ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - write BYTES or `normal BYTES 0 0`|",
+         config set client-output-buffer-limit 'normal 2mb 1mb 60' -> +OK|
+         config get client-output-buffer-limit -> *2|$26|client-output-buffer-limit|$25|normal 2097152 1048576 60|
+         config set client-output-buffer-limit 'normal 2mb x 60' -> -ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - the soft limit must be a size in bytes|
+         config set client-output-buffer-limit 'normal 2mb 0 -1' -> -ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - argument must be between 0 and 2147483647 inclusive|
+         config set client-output-buffer-limit 'pubsub 2mb 0 0' -> -ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - write BYTES or `normal HARD SOFT SECONDS`|",
     );
 }
 

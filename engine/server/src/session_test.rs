@@ -75,5 +75,8 @@ fn the_length_of_a_large_request_is_known_early() {
     let mut output = Replies::new();
     let start = output.mark();
     let progress = session.advance(&driver.shared, head, &mut output, start);
-    assert_eq!(progress, Progress { consumed: 0, next: Next::Read { needed: head.len() + 20_000_002 } });
+    assert_eq!(
+        progress,
+        Progress { consumed: 0, produced: 0, next: Next::Read { needed: head.len() + 20_000_002 } }
+    );
 }

@@ -55,7 +55,7 @@ settings! {
     "client-query-buffer-limit" "BYTES" false "Maximum size of a request, all its arguments together [default: 1gb]";
     "proto-max-bulk-len" "BYTES" false "Maximum size of one argument, and so of a value [default: 512mb]";
     "max-arguments" "COUNT" false "Maximum number of arguments of a request [default: 1048576]";
-    "client-output-buffer-limit" "BYTES" false "Maximum size of a reply; a client that requests a larger one is disconnected. 0 for no limit [default: 1gb]";
+    "client-output-buffer-limit" "BYTES" false "Maximum size of a reply, and of all unread replies of a client; beyond it the client is disconnected. 0 for no limit [default: 1gb]";
     "pattern-cost-limit" "COUNT" false "Maximum number of backtracking steps for the glob patterns of one command [default: 10000000]";
     "auth-timeout" "SECONDS" false "Close connections that have not authenticated within this time; 0 for never [default: 60]";
     "io" "auto|epoll|uring" false "I/O back end: io_uring needs Linux 6.1 and a seccomp profile that allows it; auto uses it where available, otherwise epoll [default: auto]";

@@ -4,9 +4,12 @@
 //! kept. Replies are written into another buffer of the thread and sent from there; only what the socket does not take is kept. So an
 //! idle connection holds no buffers, a busy one works in memory that is already in the cache, and all that waits counts under the memory cap.
 //!
-//! A request for which there is no memory is answered with an error, and its bytes are stepped over as they arrive.
+//! A request for which there is no memory is answered with an error, and its bytes are stepped over as they arrive. [`backpressure`] limits
+//! what a client that does not read its replies makes the server hold; [`read_ahead`] is where its requests wait.
 
+mod backpressure;
 mod errand;
+mod read_ahead;
 
 use std::os::fd::OwnedFd;
 
@@ -17,7 +20,9 @@ use super::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::{Mark, Replies};
 use crate::session::{Next, Session};
 use crate::shared::Shared;
+use backpressure::Backpressure;
 use errand::{Errand, copied};
+use read_ahead::ReadAhead;
 
 /// Bytes received by one system call, and so also the bytes of small requests handled for one connection in a turn.
 pub(crate) const RECEIVE_BYTES: usize = 64 << 10;
@@ -32,15 +37,24 @@ const SPARE_PARTS: u64 = 64;
 const TOO_LONG: &str =
     "OOM the request does not fit under the memory cap (maxmemory), and nothing can be evicted for it";
 
+/// The error when requests cannot be kept until the client reads the replies of earlier ones.
+const NO_MEMORY_FOR_REQUESTS: &str =
+    "OOM no memory for requests while earlier replies are unread (maxmemory); the connection is closed";
+
 /// One connection without its socket.
 pub(crate) struct Connection {
     session: Session,
     input: Input,
+    /// Requests received behind those in `input`. While it holds any, `held_back` is set.
+    ahead: ReadAhead,
+    /// Bytes of them that may still move to `input` in this turn.
+    turn_ahead: usize,
     /// Bytes that the request in `input` must have before it can be whole.
     needed: usize,
     /// The input may hold whole requests that wait for replies to leave.
     held_back: bool,
     pending: Pending,
+    backpressure: Backpressure,
     /// A request that is executed elsewhere; what follows it is held back.
     errand: Errand,
     /// Nothing more is executed.
@@ -75,9 +89,12 @@ impl Connection {
         Self {
             session,
             input: Input::Nothing,
+            ahead: ReadAhead::default(),
+            turn_ahead: RECEIVE_BYTES,
             needed: 1,
             held_back: false,
             pending: Pending::default(),
+            backpressure: Backpressure::default(),
             errand: Errand::None,
             closing: false,
             deserted: false,
@@ -92,23 +109,9 @@ impl Connection {
         &self.session
     }
 
-    /// Whether more requests may be received: not while a slow reader's replies pile up.
-    pub(crate) fn wants_input(&self, shared: &Shared) -> bool {
-        !self.closing && !self.deserted && (!self.held_back || self.may_keep_more()) && self.has_room(shared)
-    }
-
     /// Whether nothing is kept or stepped over of what was received before.
     pub(crate) fn has_no_input(&self) -> bool {
-        matches!(self.input, Input::Nothing)
-    }
-
-    /// Whether requests that are already here can be executed now.
-    pub(crate) fn can_resume(&self, shared: &Shared) -> bool {
-        self.held_back && !self.closing && !self.has_errand() && self.has_room(shared)
-    }
-
-    fn has_room(&self, shared: &Shared) -> bool {
-        self.pending.len() < self.session.high_water(shared)
+        matches!(self.input, Input::Nothing) && self.ahead.is_empty()
     }
 
     /// Whether replies wait for the socket.
@@ -146,8 +149,11 @@ impl Connection {
     }
 
     /// Why this connection has had its time, if it has.
-    pub(crate) fn overdue(&self, shared: &Shared) -> Option<String> {
-        // Who waits for the disk is not idle.
+    pub(crate) fn overdue(&mut self, shared: &Shared) -> Option<String> {
+        if let Some(reason) = self.over_soft_limit(shared) {
+            return Some(reason);
+        }
+        // A client that waits for the disk is not idle.
         if self.has_errand() { None } else { self.session.overdue(shared, self.closing) }
     }
 
@@ -176,19 +182,26 @@ impl Connection {
     pub(crate) fn begin_turn(&mut self) {
         self.session.begin_turn();
         self.turn_bytes = RECEIVE_BYTES;
+        self.turn_ahead = RECEIVE_BYTES;
     }
 
     /// No further request: close once the replies are sent.
     pub(crate) fn finish(&mut self, pool: &mut Pool) {
         self.closing = true;
         self.held_back = false;
-        self.put_input(pool);
+        self.clear_input(pool);
     }
 
     fn put_input(&mut self, pool: &mut Pool) {
         if let Input::Kept(kept) = std::mem::replace(&mut self.input, Input::Nothing) {
             pool.put(kept);
         }
+    }
+
+    /// Gives back all that was received and not executed.
+    fn clear_input(&mut self, pool: &mut Pool) {
+        self.put_input(pool);
+        self.ahead.clear(pool);
     }
 
     /// Room to receive the rest of a long request into, where one is under way and there is memory for it.
@@ -220,6 +233,7 @@ impl Connection {
         }
         let start = replies.mark();
         self.execute_kept(shared, pool, replies, start);
+        self.update_backpressure(shared);
     }
 
     /// Takes bytes in, and executes what has wholly arrived.
@@ -232,9 +246,14 @@ impl Connection {
     ) -> Result<(), NoMemory> {
         let start = replies.mark();
         while !bytes.is_empty() && !self.closing {
+            if self.reads_ahead() {
+                self.read_ahead(shared, pool, bytes, replies)?;
+                break;
+            }
+            let has_turn = self.has_turn(shared);
             match &mut self.input {
                 Input::Refused(skipper) => match skipper.skip(bytes) {
-                    Skipped::All => return Ok(()),
+                    Skipped::All => break,
                     Skipped::Ended { consumed } => {
                         bytes = &bytes[consumed..];
                         self.input = Input::Nothing;
@@ -244,9 +263,10 @@ impl Connection {
                         self.finish(pool);
                     }
                 },
-                Input::Nothing if !self.held_back && self.turn_bytes == 0 => self.held_back = true,
+                Input::Nothing if !self.held_back && !has_turn => self.held_back = true,
                 Input::Nothing if !self.held_back => {
                     let progress = self.session.advance(shared, bytes, replies, start);
+                    self.backpressure.record(progress.consumed, progress.produced);
                     self.conclude(pool, progress.next);
                     self.turn_bytes = self.turn_bytes.saturating_sub(progress.consumed);
                     bytes = &bytes[progress.consumed..];
@@ -268,31 +288,43 @@ impl Connection {
                 }
             }
         }
+        self.update_backpressure(shared);
         Ok(())
+    }
+
+    /// Whether requests may be executed in this turn.
+    fn has_turn(&self, shared: &Shared) -> bool {
+        self.turn_bytes > 0 && self.may_execute(shared)
     }
 
     /// Executes what was held back.
     pub(crate) fn resume(&mut self, shared: &Shared, pool: &mut Pool, replies: &mut Replies) {
         self.held_back = false;
         let start = replies.mark();
-        self.execute_kept(shared, pool, replies, start);
+        if !self.close_over_limit(shared, pool, replies) {
+            self.execute_kept(shared, pool, replies, start);
+            self.execute_ahead(shared, pool, replies, start);
+        }
         if self.deserted && !self.held_back {
             self.finish(pool);
         }
+        self.update_backpressure(shared);
     }
 
     fn execute_kept(&mut self, shared: &Shared, pool: &mut Pool, replies: &mut Replies, start: Mark) {
-        let Input::Kept(kept) = &mut self.input else { return };
+        let Input::Kept(kept) = &self.input else { return };
         if self.held_back || kept.len() < self.needed {
             return;
         }
-        if self.turn_bytes == 0 {
+        if !self.has_turn(shared) {
             self.held_back = true;
             return;
         }
+        let Input::Kept(kept) = &mut self.input else { return };
         let part = part(kept.len(), self.needed);
         let is_part = part < kept.len();
         let progress = self.session.advance(shared, &kept.bytes()[..part], replies, start);
+        self.backpressure.record(progress.consumed, progress.produced);
         if let Next::HandOver { length } = progress.next {
             return self.hand_over_kept(shared, pool, progress.consumed, length, replies);
         }
@@ -308,6 +340,98 @@ impl Connection {
         if progress.next == Next::Refuse {
             self.refuse(shared, pool, &[], replies);
         }
+    }
+
+    /// Whether received bytes go to the read-ahead queue: behind others there, or behind a full input buffer.
+    fn reads_ahead(&self) -> bool {
+        !self.ahead.is_empty()
+            || (self.held_back && matches!(&self.input, Input::Kept(kept) if kept.len() >= RECEIVE_BYTES))
+    }
+
+    fn read_ahead(
+        &mut self,
+        shared: &Shared,
+        pool: &mut Pool,
+        bytes: &[u8],
+        replies: &mut Replies,
+    ) -> Result<(), NoMemory> {
+        self.held_back = true;
+        if self.ahead.append(shared, pool, bytes) {
+            return Ok(());
+        }
+        self.give_up_backlog(shared, pool, replies)
+    }
+
+    /// Executes requests of the read-ahead queue: about one chunk of it a turn.
+    fn execute_ahead(&mut self, shared: &Shared, pool: &mut Pool, replies: &mut Replies, start: Mark) {
+        while !self.held_back
+            && !self.closing
+            && let Some(mut chunk) = self.ahead.pop()
+        {
+            if self.turn_ahead == 0 {
+                self.ahead.put_back(pool, chunk);
+                break;
+            }
+            match &mut self.input {
+                Input::Nothing => {
+                    self.turn_ahead = self.turn_ahead.saturating_sub(chunk.len());
+                    self.needed = 1;
+                    self.input = Input::Kept(chunk);
+                }
+                Input::Refused(skipper) => {
+                    match skipper.skip(chunk.bytes()) {
+                        Skipped::All => chunk.consume(chunk.len()),
+                        Skipped::Ended { consumed } => {
+                            chunk.consume(consumed);
+                            self.input = Input::Nothing;
+                        }
+                        Skipped::Invalid(error) => {
+                            pool.put(chunk);
+                            self.complain(shared, replies, &format!("ERR {error}"));
+                            return self.finish(pool);
+                        }
+                    }
+                    self.ahead.put_back(pool, chunk);
+                    continue;
+                }
+                Input::Kept(kept) => {
+                    // The chunk continues a request that began in an earlier one.
+                    let have = kept.len();
+                    let count = self.needed.saturating_sub(have).max(RECEIVE_BYTES).min(chunk.len());
+                    let is_long = self.needed as u64 > shared.database.cap() / 2;
+                    if is_long || !self.make_room(shared, pool, have + count) {
+                        self.ahead.put_back(pool, chunk);
+                        self.refuse(shared, pool, &[], replies);
+                        continue;
+                    }
+                    self.turn_ahead = self.turn_ahead.saturating_sub(count);
+                    if let Input::Kept(kept) = &mut self.input {
+                        kept.fill(&chunk.bytes()[..count]);
+                    }
+                    chunk.consume(count);
+                    self.ahead.put_back(pool, chunk);
+                }
+            }
+            self.execute_kept(shared, pool, replies, start);
+        }
+        self.held_back |= !self.ahead.is_empty();
+    }
+
+    /// There is no memory for requests that must be kept: the conversation ends with an error.
+    ///
+    /// # Errors
+    /// A worker still has an earlier request, so the error would overtake its reply.
+    fn give_up_backlog(
+        &mut self,
+        shared: &Shared,
+        pool: &mut Pool,
+        replies: &mut Replies,
+    ) -> Result<(), NoMemory> {
+        if self.has_errand() {
+            return Err(NoMemory);
+        }
+        self.end_for_backlog(shared, pool, replies, NO_MEMORY_FOR_REQUESTS);
+        Ok(())
     }
 
     /// Keeps bytes that cannot be executed yet, and returns what follows them.
@@ -327,11 +451,11 @@ impl Connection {
         let count = if self.held_back { bytes.len() } else { missing.min(bytes.len()) };
         let is_long = self.needed as u64 > shared.database.cap() / 2;
         if (is_long && !self.held_back) || !self.make_room(shared, pool, have + count) {
-            return if self.held_back {
-                Err(NoMemory)
-            } else {
-                Ok(self.refuse(shared, pool, bytes, replies))
-            };
+            if self.held_back {
+                self.give_up_backlog(shared, pool, replies)?;
+                return Ok(&[]);
+            }
+            return Ok(self.refuse(shared, pool, bytes, replies));
         }
         if let Input::Kept(kept) = &mut self.input {
             kept.fill(&bytes[..count]);
@@ -420,7 +544,7 @@ impl Connection {
 
     /// Gives back all that the connection holds, at its end.
     pub(crate) fn release(&mut self, shared: &Shared, pool: &mut Pool) {
-        self.put_input(pool);
+        self.clear_input(pool);
         self.pending.clear(pool);
         self.session.forget_arguments(shared);
         shared.client_memory.give_back(&shared.database, std::mem::take(&mut self.counted));
@@ -428,8 +552,7 @@ impl Connection {
 
     /// Tells CLIENT LIST how things stand; called at the end of a turn.
     pub(crate) fn report(&self, shared: &Shared) {
-        let input = if let Input::Kept(kept) = &self.input { kept.len() } else { 0 };
-        self.session.entry().record_activity(shared.clock_ms(), input, self.pending.len());
+        self.session.entry().record_activity(shared.clock_ms(), self.unexecuted(), self.pending.len());
     }
 }
 

@@ -87,6 +87,26 @@ impl<'a> Talk<'a> {
         }
     }
 
+    /// Feeds `bytes` as long as they are taken, while the client reads nothing; returns how many were.
+    fn write_only(&mut self, bytes: &[u8]) -> usize {
+        let shared = &self.driver.shared;
+        let mut at = 0;
+        loop {
+            self.connection.begin_turn();
+            let Self { connection, pool, replies, .. } = self;
+            if connection.must_resume(shared) || (connection.can_resume(shared) && !connection.is_waiting()) {
+                connection.resume(shared, pool, replies);
+                self.deliver();
+            } else if at < bytes.len() && connection.wants_input(shared) {
+                let end = bytes.len().min(at + RECEIVE_BYTES);
+                self.hear(&bytes[at..end]);
+                at = end;
+            } else {
+                return at;
+            }
+        }
+    }
+
     fn reserved(&self) -> u64 {
         self.driver.shared.database.stats().reserved_bytes
     }
@@ -212,35 +232,107 @@ fn a_request_that_is_refused_when_all_of_it_is_kept_takes_none_of_the_next_with_
 }
 
 #[test]
-fn a_slow_reader_is_not_listened_to() {
+fn requests_with_longer_replies_are_kept_until_the_client_reads() {
     let driver = Driver::new();
     let mut talk = Talk::new(&driver);
-    let shared = &driver.shared;
-    talk.exchange(format!("set k {}\r\n", "v".repeat(9000)).as_bytes(), 1 << 16, 1 << 20, false);
-    let mut heard = 0;
-    loop {
-        talk.connection.begin_turn();
-        if talk.connection.can_resume(shared) {
-            let Talk { connection, pool, replies, .. } = &mut talk;
-            connection.resume(shared, pool, replies);
-            talk.deliver();
-        } else if talk.connection.wants_input(shared) {
-            talk.hear(&b"get k\r\n".repeat(100));
-            heard += 100;
-        } else {
-            break;
-        }
-        assert!(heard < 10_000, "requests are read for ever");
-    }
-    assert!(!talk.connection.wants_input(shared));
-    assert!(talk.reserved() >= 1 << 20, "what waits is counted");
+    talk.exchange(format!("set k {}\r\n", "v".repeat(1000)).as_bytes(), 1 << 16, 1 << 20, false);
+    let count = 60_000;
+    let wire: Vec<u8> =
+        (0..count).flat_map(|number| format!("get k\r\necho {number:08}\r\n").into_bytes()).collect();
+    assert_eq!(talk.write_only(&wire), wire.len(), "the client can write all of it before it reads");
+    assert!(talk.connection.pending.len() < (1 << 20) + (128 << 10), "{}", talk.connection.pending.len());
+    let most = (wire.len() + (2 << 20)) as u64;
+    assert!(talk.reserved() >= 1 << 20, "replies and requests that wait are counted");
+    assert!(talk.reserved() <= most, "{} bytes for {} of requests", talk.reserved(), wire.len());
     let answer = talk.exchange(&[], 1, 1 << 20, false);
-    assert_eq!(
-        answer.len(),
-        heard * (9000 + "$9000\r\n\r\n".len()),
-        "what was held back goes on once replies have left"
-    );
+    let value = format!("$1000\r\n{}\r\n", "v".repeat(1000));
+    let mut rest = &answer[..];
+    for number in 0..count {
+        let expected = format!("{value}$8\r\n{number:08}\r\n");
+        assert!(rest.starts_with(expected.as_bytes()), "the replies of round {number} are others");
+        rest = &rest[expected.len()..];
+    }
+    assert!(rest.is_empty());
     assert_eq!(talk.reserved(), 0);
+}
+
+#[test]
+fn requests_with_shorter_replies_are_executed_although_nothing_is_read() {
+    let driver = Driver::new();
+    let mut talk = Talk::new(&driver);
+    let count = 500_000;
+    let wire = b"incrby n 1000000000\r\n".repeat(count);
+    assert_eq!(talk.write_only(&wire), wire.len());
+    let executed = driver.shared.database.get(b"n").unwrap().unwrap();
+    let executed: u64 = std::str::from_utf8(&executed).unwrap().parse().unwrap();
+    assert!(executed / 1_000_000_000 > count as u64 - 10_000, "{executed}");
+    assert!(talk.connection.unexecuted() <= 2 * RECEIVE_BYTES, "{}", talk.connection.unexecuted());
+    let answer = talk.exchange(&[], 1, 1 << 20, false);
+    assert!(answer.ends_with(format!(":{}\r\n", count as u64 * 1_000_000_000).as_bytes()));
+    assert_eq!(talk.reserved(), 0);
+}
+
+/// Writes more than the limits allow, then reads; the error comes behind all replies before it.
+fn exceed(driver: &Driver, error: &str) {
+    let mut talk = Talk::new(driver);
+    talk.exchange(format!("set k {}\r\n", "v".repeat(1000)).as_bytes(), 1 << 16, 1 << 20, false);
+    let wire: Vec<u8> =
+        (0..150_000).flat_map(|number| format!("get k\r\necho {number:08}\r\n").into_bytes()).collect();
+    assert_eq!(talk.write_only(&wire), wire.len(), "the rest is received, and discarded");
+    assert!(talk.connection.is_closing() && !talk.connection.is_finished());
+    assert!(talk.reserved() < 4 << 20, "{}", talk.reserved());
+    let answer = talk.exchange(&[], 1, 1 << 20, false);
+    let text = String::from_utf8(answer).unwrap();
+    let (replies, last) = text.split_once('-').unwrap();
+    assert_eq!(last, format!("{error}; the connection is closed\r\n"));
+    let numbers = replies.split("$8\r\n").skip(1).map(|rest| rest[..8].parse::<usize>().unwrap());
+    assert!(numbers.eq(0..replies.matches("$8\r\n").count()));
+    assert!(talk.connection.is_finished());
+    talk.connection.release(&driver.shared, &mut talk.pool);
+    assert_eq!(talk.reserved(), 0);
+}
+
+#[test]
+fn unread_replies_beyond_client_output_buffer_limit_end_the_conversation_with_its_name() {
+    let driver = Driver::new();
+    let mut admin = driver.connect();
+    admin.check("config set client-output-buffer-limit 1mb client-query-buffer-limit 1mb", "+OK\r\n");
+    exceed(&driver, "ERR unread replies exceed client-output-buffer-limit (1048576 bytes)");
+}
+
+#[test]
+fn one_client_holds_no_more_than_a_part_of_the_cap() {
+    let driver = Driver::with_options(|options| options, 4 << 20);
+    exceed(&driver, "OOM unread replies exceed a quarter of maxmemory (1048576 bytes)");
+}
+
+#[test]
+fn more_unread_replies_than_the_soft_limit_are_allowed_for_its_seconds() {
+    let driver = Driver::new();
+    driver.connect().check("config set client-output-buffer-limit 'normal 0 128kb 5'", "+OK\r\n");
+    let mut talk = Talk::new(&driver);
+    let shared = &driver.shared;
+    let set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$800000\r\n{}\r\n", "v".repeat(800_000));
+    talk.exchange(set.as_bytes(), 1 << 16, 1 << 20, false);
+    let over = |talk: &mut Talk<'_>, ms: u64| {
+        shared.clock.advance(ms);
+        talk.connection.overdue(shared)
+    };
+    talk.write_only(b"get k\r\n");
+    assert!(talk.connection.pending.len() > 128 << 10);
+    assert_eq!(over(&mut talk, 0), None);
+    assert_eq!(over(&mut talk, 4_999), None);
+    // A client that reads in time begins anew.
+    talk.exchange(&[], 1, 1 << 20, false);
+    assert_eq!(over(&mut talk, 1), None);
+    talk.write_only(b"get k\r\n");
+    assert_eq!(over(&mut talk, 0), None);
+    assert_eq!(over(&mut talk, 4_999), None);
+    let reason = over(&mut talk, 1).unwrap();
+    assert_eq!(
+        reason,
+        "had more than 131072 bytes of unread replies for 5 s (client-output-buffer-limit, soft limit)"
+    );
 }
 
 #[test]

@@ -98,6 +98,21 @@ def pipelines(r):
     assert replies[0] is True and isinstance(replies[1], redis.ResponseError) and replies[2] == b"x"
 
 
+def a_pipeline_is_written_whole_before_it_is_read(r):
+    value = b"v" * 1000
+    r.set("bulk", value)
+    gets = r.pipeline(transaction=False)
+    for _ in range(200_000):
+        gets.get("bulk")
+    replies = gets.execute()
+    assert len(replies) == 200_000 and all(reply == value for reply in replies)
+    sets = r.pipeline(transaction=False)
+    for number in range(100_000):
+        sets.set(f"bulk:{number % 1000}", number)
+    assert all(sets.execute())
+    assert r.get("bulk:999") == b"99999"
+
+
 def keyspace(r):
     r.mset({f"scan:{i}": i for i in range(500)})
     r.set("other", 1)
@@ -166,6 +181,7 @@ TESTS = [
     counters,
     many_at_once,
     pipelines,
+    a_pipeline_is_written_whole_before_it_is_read,
     keyspace,
     large_values,
     connection,

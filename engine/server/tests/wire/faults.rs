@@ -25,12 +25,12 @@ const RETURN: Duration = Duration::from_secs(5);
 /// Time between two requests of the client beside.
 const PACE: Duration = Duration::from_millis(1);
 
-fn is_full() -> bool {
+pub(crate) fn is_full() -> bool {
     std::env::var("PLUMBKV_FAULTS").is_ok_and(|value| value == "full")
 }
 
 /// So many of something: the full number, or few of them.
-fn scaled(few: usize, full: usize) -> usize {
+pub(crate) fn scaled(few: usize, full: usize) -> usize {
     if is_full() { full } else { few }
 }
 
@@ -83,8 +83,8 @@ fn rss(server: &Server) -> u64 {
 }
 
 /// A server, what it takes before anything happens, and a client that works beside.
-struct Scene {
-    server: Server,
+pub(crate) struct Scene {
+    pub(crate) server: Server,
     witness: Witness,
     /// A server that is left alone, and its client; only where latency is judged.
     control: Option<(Server, Witness)>,
@@ -93,7 +93,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn begin(arguments: &[&str]) -> Scene {
+    pub(crate) fn begin(arguments: &[&str]) -> Scene {
         let server = Server::start(arguments);
         // What every server touches once.
         let mut client = server.client();
@@ -112,7 +112,7 @@ impl Scene {
     }
 
     /// Looks at the memory now.
-    fn look(&mut self) -> u64 {
+    pub(crate) fn look(&mut self) -> u64 {
         let now = rss(&self.server);
         self.most = self.most.max(now);
         now.saturating_sub(self.before)
@@ -120,7 +120,7 @@ impl Scene {
 
     /// The server lives, its memory is back in time, and the client beside was served all along.
     #[track_caller]
-    fn end(mut self, what: &str) {
+    pub(crate) fn end(mut self, what: &str) {
         self.look();
         let fault = Instant::now();
         // A durable store keeps what it has written in memory too, until there is enough of it for a table.
@@ -215,7 +215,7 @@ fn connections_that_are_dropped_in_the_middle_of_a_command() {
 }
 
 /// Reads as many bytes as are expected, and finds the first that is another.
-fn expect(stream: &mut TcpStream, expected: &[u8]) {
+pub(crate) fn expect(stream: &mut TcpStream, expected: &[u8]) {
     let mut chunk = vec![0; 256 << 10];
     let mut at = 0;
     while at < expected.len() {

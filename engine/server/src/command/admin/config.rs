@@ -31,6 +31,7 @@ enum Change {
     TimeoutSeconds(u64),
     LogLevel(Level),
     Limit(Limit, u64),
+    Output(OutputLimit),
     /// The only value there is.
     Nothing,
 }
@@ -117,9 +118,13 @@ static PARAMETERS: &[Parameter] = &[
     limit!("max-arguments", Limit::Arguments),
     Parameter {
         name: "client-output-buffer-limit",
-        // The other classes of Redis are of connections that there are none of.
-        get: |shared| format!("normal {} 0 0", shared.settings.limits.show(Limit::Output)),
-        set: Some(|text| output_limit(text).map(|bytes| Change::Limit(Limit::Output, bytes))),
+        // No connection belongs to Redis's other classes, replica and pubsub.
+        get: |shared| {
+            let limits = &shared.settings.limits;
+            let (soft, seconds) = limits.soft_output();
+            format!("normal {} {soft} {seconds}", limits.show(Limit::Output))
+        },
+        set: Some(|text| output_limit(text).map(Change::Output)),
     },
     limit!("pattern-cost-limit", Limit::PatternSteps),
     limit!("auth-timeout", Limit::AuthSeconds),
@@ -199,29 +204,45 @@ fn apply(shared: &Shared, change: Change) -> Result<(), String> {
         Change::TimeoutSeconds(seconds) => shared.settings.set_timeout_seconds(seconds),
         Change::LogLevel(level) => crate::log::set_level(level),
         Change::Limit(limit, value) => shared.settings.limits.set(limit, value),
+        Change::Output(limit) => {
+            shared.settings.limits.set(Limit::Output, limit.hard);
+            shared.settings.limits.set_soft_output(limit.soft, limit.seconds);
+        }
         Change::Nothing => {}
     }
     Ok(())
 }
 
+/// The limit on replies, of one and of all that are unread.
+struct OutputLimit {
+    hard: u64,
+    /// Bytes that may be exceeded for some seconds; 0 for no soft limit.
+    soft: u64,
+    seconds: u64,
+}
+
 /// A number of bytes, or Redis's form: a class, a hard limit, a soft one and its seconds, for one class after the other.
-fn output_limit(text: &str) -> Result<u64, String> {
+fn output_limit(text: &str) -> Result<OutputLimit, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     if let [bytes] = words[..] {
-        return Limit::Output.parse(bytes);
+        return Ok(OutputLimit { hard: Limit::Output.parse(bytes)?, soft: 0, seconds: 0 });
     }
     let (classes, rest) = words.as_chunks::<4>();
     let mut limit = None;
     for [class, hard, soft, seconds] in classes {
-        match *class {
-            "normal" if (*soft, *seconds) == ("0", "0") => limit = Some(Limit::Output.parse(hard)?),
-            "normal" => return Err("there is no soft limit: write `normal BYTES 0 0`".to_owned()),
-            // There are no connections of these classes.
+        match class.to_ascii_lowercase().as_str() {
+            "normal" => {
+                let hard = Limit::Output.parse(hard)?;
+                let soft = units::parse_bytes(soft).ok_or("the soft limit must be a size in bytes")?;
+                let seconds = between(seconds, 0, i32::MAX as u64)?;
+                limit = Some(OutputLimit { hard, soft, seconds });
+            }
+            // No connection belongs to these classes.
             "replica" | "slave" | "pubsub" => {}
             _ => return Err(format!("`{class}` is no class of clients")),
         }
     }
-    limit.filter(|_| rest.is_empty()).ok_or_else(|| "write BYTES or `normal BYTES 0 0`".to_owned())
+    limit.filter(|_| rest.is_empty()).ok_or_else(|| "write BYTES or `normal HARD SOFT SECONDS`".to_owned())
 }
 
 fn failed(name: &str, reason: &str) -> CommandError {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Connection, Input, TOO_LONG};
-use crate::reactor::connection::RECEIVE_BYTES;
 use crate::reactor::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::Replies;
 use crate::session::Next;
@@ -20,12 +19,6 @@ pub(super) enum Errand {
 }
 
 impl Connection {
-    /// While a worker has a request, some of those behind it are received: to tell the kernel to hold them back, and then not to, costs more.
-    pub(super) fn may_keep_more(&self) -> bool {
-        let kept = if let Input::Kept(kept) = &self.input { kept.len() } else { 0 };
-        self.has_errand() && kept < RECEIVE_BYTES
-    }
-
     /// Whether a request of it is executed elsewhere: it neither goes on nor ends before that is done.
     pub(crate) fn has_errand(&self) -> bool {
         !matches!(self.errand, Errand::None)

@@ -282,8 +282,9 @@ impl Epoll {
             tracing::warn!("cannot watch a connection: {error}");
             return self.forget(shared, index);
         }
-        // What waits for the socket goes on when that has room.
-        if peer.connection.can_resume(shared) && !peer.connection.is_waiting() {
+        // A connection whose replies wait continues when the socket has room, or when its backlog is full.
+        let connection = &peer.connection;
+        if connection.must_resume(shared) || (connection.can_resume(shared) && !connection.is_waiting()) {
             self.ready.push(index);
         }
     }

@@ -325,14 +325,16 @@ impl Uring {
             self.hand_over(shared, slot);
         }
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
-        if peer.connection.is_waiting() {
-            if peer.connection.wants_room() && !peer.awaits_room {
-                peer.awaits_room = true;
-                let (fd, flags) = peer.file();
-                let poll = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build().flags(flags);
-                self.push(poll, Of::Room(slot))?;
-            }
-        } else if peer.connection.can_resume(shared) {
+        if peer.connection.wants_room() && !peer.awaits_room {
+            peer.awaits_room = true;
+            let (fd, flags) = peer.file();
+            let poll = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build().flags(flags);
+            self.push(poll, Of::Room(slot))?;
+        }
+        let Some(peer) = self.peers.get(slot) else { return Ok(()) };
+        // A connection whose replies wait continues when the socket has room, or when its backlog is full.
+        let connection = &peer.connection;
+        if connection.must_resume(shared) || (connection.can_resume(shared) && !connection.is_waiting()) {
             self.ready.push(slot);
         }
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
