@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 
@@ -15,6 +15,11 @@ const BACKLOG: i32 = 1024;
 
 /// After this long without traffic the kernel asks whether the peer is still there, as Redis's `tcp-keepalive` does.
 const KEEPALIVE: Duration = Duration::from_secs(300);
+
+/// How long a port in use is tried again, and the time between two attempts. The kernel frees the memory of a killed
+/// process before it closes its sockets.
+const IN_USE_PATIENCE: Duration = Duration::from_secs(2);
+const IN_USE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A socket that accepts connections.
 pub(crate) struct Listener {
@@ -42,6 +47,7 @@ pub(crate) struct ListenError {
     address: String,
     reason: String,
     advice: &'static str,
+    is_in_use: bool,
 }
 
 /// Reads `127.0.0.1:6379`, `[::1]:6379`, `localhost:6379`, `*:6379` or `:6379`. Only numbers and `localhost` are names
@@ -87,6 +93,17 @@ impl Listener {
         };
         let (socket, taken) = listen().map_err(|error| ListenError::new(address.to_string(), &error))?;
         Ok(Self { socket: socket.into(), address: format!("tcp {taken}"), place: Place::Tcp(taken) })
+    }
+
+    /// As [`tcp`](Self::tcp); a port in use is tried again for a while, because a server that was killed may still be ending.
+    pub(crate) fn tcp_in_time(address: SocketAddr) -> Result<Self, ListenError> {
+        let end = Instant::now() + IN_USE_PATIENCE;
+        loop {
+            match Self::tcp(address) {
+                Err(error) if error.is_in_use && Instant::now() < end => std::thread::sleep(IN_USE_PAUSE),
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Listens on a Unix socket. A socket file that no server answers behind is left over from a crash and is replaced.
@@ -184,7 +201,7 @@ impl ListenError {
                 text.split(" (os error").next().unwrap_or_default().to_lowercase()
             }
         };
-        Self { address, reason, advice }
+        Self { address, reason, advice, is_in_use: error.kind() == io::ErrorKind::AddrInUse }
     }
 }
 

@@ -241,7 +241,7 @@ impl Others {
 fn listen(config: &Config) -> anyhow::Result<Vec<Listener>> {
     let mut listeners = Vec::new();
     for &address in &config.listen {
-        listeners.push(Listener::tcp(address)?);
+        listeners.push(Listener::tcp_in_time(address)?);
     }
     if let Some(path) = &config.unix_socket {
         listeners.push(Listener::unix(path)?);

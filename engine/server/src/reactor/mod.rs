@@ -90,7 +90,7 @@ pub(crate) fn open(io: Io, share: Share) -> io::Result<(Box<dyn Reactor>, &'stat
         Io::Auto => uring::Ring::new().map_err(|error| Some(error.to_string())),
     };
     Ok(match ring {
-        Ok(ring) => (Box::new(uring::Uring::new(ring, share)), "io_uring", None),
+        Ok(ring) => (Box::new(uring::Uring::new(ring, share)?), "io_uring", None),
         Err(why) => (Box::new(epoll::Epoll::new(share)?), "epoll", why),
     })
 }

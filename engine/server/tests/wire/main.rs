@@ -24,6 +24,7 @@ mod process;
 mod protocol;
 mod redis_crate;
 mod resp3;
+mod restart;
 mod scheduling;
 mod server;
 mod tools;

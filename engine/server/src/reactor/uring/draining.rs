@@ -2,10 +2,9 @@
 
 use std::io;
 
-use io_uring::opcode;
 use rustix::net::{RecvFlags, recv};
 
-use super::{Of, Uring};
+use super::Uring;
 use crate::reactor::pending::send_replies;
 use crate::reactor::turn::Turn;
 use crate::shared::Shared;
@@ -17,9 +16,7 @@ impl Uring {
     /// Stops accepting, executes what clients have sent so far, and lets no further request in.
     pub(super) fn begin_drain(&mut self, shared: &Shared) -> io::Result<()> {
         self.draining = true;
-        for index in 0..self.listeners.len() {
-            self.push(opcode::AsyncCancel::new(Of::Accept(index).pack()).build(), Of::Nothing)?;
-        }
+        self.acceptor.close();
         for slot in 0..self.peers.slots.len() {
             self.settle(shared, slot)?;
         }

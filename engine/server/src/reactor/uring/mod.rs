@@ -1,5 +1,5 @@
-//! How are sockets served through io_uring? One accept per listener and one receive per connection that stay armed, and one system call a turn: it
-//! submits the sends of all connections and returns what has arrived meanwhile.
+//! How are sockets served through io_uring? One receive per connection that stays armed, and one system call a turn: it
+//! submits the sends of all connections and returns what has arrived meanwhile. [`accepting`] says how connections are accepted.
 //!
 //! The kernel takes a buffer of the ring whenever bytes arrive; they are executed where they lie. A receive can end at any time: its last
 //! completion comes without `F_MORE`, with or without bytes, or with `ENOBUFS` when no buffer was left. Then it is armed again, or the connection would
@@ -10,6 +10,7 @@
 //! all connections' replies of a turn lie in one buffer, which is used again after the submission. What was not taken is kept, and
 //! leaves when the kernel says that the socket has room.
 
+mod accepting;
 mod ahead;
 mod delivery;
 mod draining;
@@ -21,14 +22,13 @@ mod waiting;
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Instant;
 
 use io_uring::{cqueue, opcode, squeue, types};
-use rustix::net::{SendFlags, Shutdown, getpeername, send, shutdown};
+use rustix::net::{Shutdown, shutdown};
 
 pub(crate) use ring::Ring;
 
@@ -41,11 +41,11 @@ use super::peer::{hang_up, no_memory};
 use super::peers::Peers;
 use super::placement::{Arrival, Placement};
 use super::turn::Turn;
-use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission};
-use crate::listener::Listener;
+use super::{DRAIN_LIMIT, Reactor, Share, TICK};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::warm::touched_room;
+use accepting::Acceptor;
 use of::Of;
 use peer::{Peer, Receive};
 use ring::GROUP;
@@ -63,7 +63,7 @@ pub(crate) struct Uring {
     house: House,
     /// Connections that are still to be closed.
     farewell: Farewell<usize>,
-    listeners: Vec<Accepting>,
+    acceptor: Acceptor,
     stop: UnixStream,
     peers: Peers<Peer>,
     turn: Turn,
@@ -85,18 +85,11 @@ pub(crate) struct Uring {
     delay: crate::delay::Delay,
 }
 
-struct Accepting {
-    listener: Listener,
-    is_armed: bool,
-}
-
 impl Uring {
-    pub(crate) fn new(ring: Ring, share: Share) -> Self {
+    pub(crate) fn new(ring: Ring, share: Share) -> io::Result<Self> {
         let Share { own, placement, listeners, stop, busy_poll } = share;
         let courtesy = Courtesy::new(placement.threads());
-        let listeners =
-            listeners.into_iter().map(|listener| Accepting { listener, is_armed: false }).collect();
-        Self {
+        Ok(Self {
             ring,
             own,
             placement,
@@ -104,7 +97,7 @@ impl Uring {
             courtesy,
             house: House::new(own),
             farewell: Farewell::default(),
-            listeners,
+            acceptor: Acceptor::new(listeners)?,
             stop,
             peers: Peers::default(),
             turn: Turn::new(),
@@ -118,73 +111,14 @@ impl Uring {
             ticks: 0,
             #[cfg(feature = "injected-delay")]
             delay: crate::delay::Delay::new(),
-        }
+        })
     }
 
     /// Asks the kernel for something that points to no memory, or to replies that stay until the submission.
     fn push(&mut self, entry: squeue::Entry, of: Of) -> io::Result<()> {
-        // SAFETY: receives and accepts write to no memory of this process but the ring's own buffers, and descriptors stay open until their
+        // SAFETY: receives write to no memory of this process but the ring's own buffers, and descriptors stay open until their
         // requests have ended; a send points to the turn's replies, which are left alone until it has been submitted, and then it is done.
         unsafe { self.ring.push(&entry.user_data(of.pack())) }
-    }
-
-    fn arm_accepts(&mut self) -> io::Result<()> {
-        for index in 0..self.listeners.len() {
-            if !self.listeners[index].is_armed {
-                let fd = types::Fd(self.listeners[index].listener.socket.as_raw_fd());
-                self.push(opcode::AcceptMulti::new(fd).flags(libc::SOCK_CLOEXEC).build(), Of::Accept(index))?;
-                self.listeners[index].is_armed = true;
-            }
-        }
-        Ok(())
-    }
-
-    fn accepted(&mut self, shared: &Shared, index: usize, completion: &cqueue::Entry) -> io::Result<()> {
-        if let Some(accepting) = self.listeners.get_mut(index) {
-            accepting.is_armed = cqueue::more(completion.flags());
-        }
-        let result = completion.result();
-        if result >= 0 {
-            // SAFETY: a successful accept completes with a new descriptor, which nobody else knows.
-            let socket = unsafe { OwnedFd::from_raw_fd(result) };
-            self.admit(shared, index, socket)?;
-        } else if !matches!(
-            -result,
-            libc::ECONNABORTED | libc::EINTR | libc::EPROTO | libc::EAGAIN | libc::ECANCELED
-        ) {
-            // Those that are over may be what is missing.
-            self.close(shared, self.farewell.len());
-            let message = io::Error::from_raw_os_error(-result);
-            let wait = TICK.as_millis();
-            let advice = "raise `ulimit -n` or lower --maxclients";
-            tracing::warn!("cannot accept a connection: {message}; trying again in {wait} ms ({advice})");
-            // The next tick arms it again.
-            return Ok(());
-        }
-        if self.draining { Ok(()) } else { self.arm_accepts() }
-    }
-
-    fn admit(&mut self, shared: &Shared, index: usize, socket: OwnedFd) -> io::Result<()> {
-        let peer = getpeername(&socket).ok().flatten().and_then(|address| SocketAddr::try_from(address).ok());
-        shared.counters.connections.add(1);
-        let counted = match admission::admit(shared, peer) {
-            Ok(counted) => counted,
-            Err(text) => {
-                shared.counters.rejected.add(1);
-                // The socket buffer of a new connection has room; if not, closing says enough.
-                let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
-                hang_up(&socket, &mut self.scratch);
-                return Ok(());
-            }
-        };
-        let Some(accepting) = self.listeners.get(index) else { return Ok(()) };
-        let (peer, local) = accepting.listener.names(&socket, peer);
-        tracing::debug!("{peer} connected");
-        let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
-        match self.placement.place(self.own, Arrival { socket, entry, counted }) {
-            Some(arrival) => self.serve(shared, arrival),
-            None => Ok(()),
-        }
     }
 
     /// Serves a connection from now on.
@@ -388,7 +322,7 @@ impl Uring {
         self.patience.tick();
         self.courtesy.tick(now);
         if !self.draining {
-            self.arm_accepts()?;
+            self.arm_accept()?;
         }
         self.ticks = self.ticks.wrapping_add(1);
         if self.ticks.is_multiple_of(TICKS_PER_SWEEP) {
@@ -414,7 +348,7 @@ impl Uring {
 
 impl Reactor for Uring {
     fn run(&mut self, shared: &Shared) -> io::Result<()> {
-        self.arm_accepts()?;
+        self.arm_accept()?;
         let stop = types::Fd(self.stop.as_raw_fd());
         self.push(opcode::PollAdd::new(stop, libc::POLLIN as u32).build(), Of::Stop)?;
         self.arm_bell()?;
@@ -450,7 +384,7 @@ impl Reactor for Uring {
                 }
                 ahead = ahead.saturating_sub(1);
                 match Of::unpack(completion.user_data()) {
-                    Of::Accept(index) => self.accepted(shared, index, &completion)?,
+                    Of::Accept => self.accept(shared)?,
                     Of::Receive(slot) => self.received(shared, slot, &completion)?,
                     Of::Room(slot) => self.has_room(slot),
                     Of::Stop => stop = true,
@@ -486,9 +420,7 @@ impl Reactor for Uring {
                 next_tick = now + TICK;
             }
             if let Some(end) = drain_until {
-                // The port is free for the next server once no accept holds it.
-                let left =
-                    self.peers.len() + self.listeners.iter().filter(|accepting| accepting.is_armed).count();
+                let left = self.peers.len();
                 if left > 0 && now >= end {
                     tracing::warn!("{left} connections closed before their replies were taken");
                 }

@@ -3,7 +3,8 @@
 /// What a completion is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    Accept(usize),
+    /// A listener has connections to accept.
+    Accept,
     Receive(usize),
     Send(usize),
     Room(usize),
@@ -19,7 +20,7 @@ pub(super) enum Of {
 impl Of {
     pub(super) fn pack(self) -> u64 {
         match self {
-            Self::Accept(index) => (index as u64) << 3,
+            Self::Accept => 0,
             Self::Receive(index) => (index as u64) << 3 | 1,
             Self::Send(index) => (index as u64) << 3 | 2,
             Self::Stop => 3,
@@ -33,7 +34,7 @@ impl Of {
     pub(super) fn unpack(data: u64) -> Self {
         let index = (data >> 3) as usize;
         match data & 7 {
-            0 => Self::Accept(index),
+            0 => Self::Accept,
             1 => Self::Receive(index),
             2 => Self::Send(index),
             3 => Self::Stop,
@@ -52,7 +53,7 @@ mod tests {
     #[test]
     fn a_completion_names_what_it_is_of() {
         for of in [
-            Of::Accept(1),
+            Of::Accept,
             Of::Receive(0),
             Of::Send(0),
             Of::Receive(70_000),

@@ -1,0 +1,116 @@
+//! Accepting connections with io_uring: the ring polls an epoll descriptor that watches the listeners.
+//!
+//! A request of a ring keeps its file open until the kernel has ended the request, which is up to two
+//! seconds after the process was killed. An accept or a poll of a listener would so let a dead process
+//! go on taking connections, and keep its port. An epoll descriptor does not keep open what it watches.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use io_uring::{opcode, types};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, SocketAddrAny, SocketFlags, acceptfrom_with, send};
+
+use super::{Of, Uring};
+use crate::listener::Listener;
+use crate::reactor::peer::hang_up;
+use crate::reactor::placement::Arrival;
+use crate::reactor::{TICK, admission};
+use crate::shared::Shared;
+
+/// Connections accepted from a listener in one go, so that a storm of them leaves the served ones their turn.
+const ACCEPTS: usize = 64;
+
+/// The listeners, and what tells that they have connections.
+pub(super) struct Acceptor {
+    poll: OwnedFd,
+    listeners: Vec<Listener>,
+    is_armed: bool,
+}
+
+impl Acceptor {
+    pub(super) fn new(listeners: Vec<Listener>) -> io::Result<Self> {
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for listener in &listeners {
+            epoll::add(&poll, &listener.socket, EventData::new_u64(0), EventFlags::IN)?;
+        }
+        Ok(Self { poll, listeners, is_armed: false })
+    }
+
+    /// Stops listening: the ports are free for the next server.
+    pub(super) fn close(&mut self) {
+        self.listeners.clear();
+    }
+}
+
+impl Uring {
+    /// Asks for a completion when a listener has connections.
+    pub(super) fn arm_accept(&mut self) -> io::Result<()> {
+        if self.acceptor.is_armed || self.acceptor.listeners.is_empty() {
+            return Ok(());
+        }
+        self.acceptor.is_armed = true;
+        let poll = types::Fd(self.acceptor.poll.as_raw_fd());
+        self.push(opcode::PollAdd::new(poll, libc::POLLIN as u32).build(), Of::Accept)
+    }
+
+    /// Accepts the connections that wait.
+    pub(super) fn accept(&mut self, shared: &Shared) -> io::Result<()> {
+        self.acceptor.is_armed = false;
+        for index in 0..self.acceptor.listeners.len() {
+            for _ in 0..ACCEPTS {
+                let Some(listener) = self.acceptor.listeners.get(index) else { break };
+                match acceptfrom_with(&listener.socket, SocketFlags::CLOEXEC) {
+                    Ok((socket, address)) => self.admit(shared, index, socket, address)?,
+                    Err(Errno::AGAIN) => break,
+                    // The peer gave up between connecting and being accepted, or a signal came.
+                    Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => {}
+                    Err(error) => {
+                        // Connections that are still to be closed may hold what is missing.
+                        self.close(shared, self.farewell.len());
+                        let message = io::Error::from(error);
+                        let wait = TICK.as_millis();
+                        let advice = "raise `ulimit -n` or lower --maxclients";
+                        tracing::warn!(
+                            "cannot accept a connection: {message}; trying again in {wait} ms ({advice})"
+                        );
+                        // The next tick arms it again.
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        self.arm_accept()
+    }
+
+    fn admit(
+        &mut self,
+        shared: &Shared,
+        index: usize,
+        socket: OwnedFd,
+        address: Option<SocketAddrAny>,
+    ) -> io::Result<()> {
+        let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
+        shared.counters.connections.add(1);
+        let counted = match admission::admit(shared, peer) {
+            Ok(counted) => counted,
+            Err(text) => {
+                shared.counters.rejected.add(1);
+                // The socket buffer of a new connection has room; if not, closing says enough.
+                let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+                hang_up(&socket, &mut self.scratch);
+                return Ok(());
+            }
+        };
+        let Some(listener) = self.acceptor.listeners.get(index) else { return Ok(()) };
+        let (peer, local) = listener.names(&socket, peer);
+        tracing::debug!("{peer} connected");
+        let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
+        match self.placement.place(self.own, Arrival { socket, entry, counted }) {
+            Some(arrival) => self.serve(shared, arrival),
+            None => Ok(()),
+        }
+    }
+}
