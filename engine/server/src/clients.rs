@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use plumbkv_resp::Version;
 
 use crate::command::table::{self, Id};
+use crate::reactor::admission::CONNECTION_BYTES;
 
 /// The connections, by number.
 #[derive(Debug, Default)]
@@ -136,18 +137,20 @@ impl Entry {
         self.last_active_ms.load(Ordering::Relaxed)
     }
 
-    /// One line of CLIENT LIST without its end, in Redis's fields as far as they mean something here.
+    /// One line of CLIENT LIST without its end, in Redis's fields. Clients look up each of them, so
+    /// those without a counterpart here are 0.
     pub(crate) fn describe(&self, now_ms: u64, line: &mut String) {
         let texts = self.texts().clone();
         let seconds = |since_ms: u64| now_ms.saturating_sub(since_ms) / 1000;
         let command = self.last_command.load(Ordering::Relaxed);
         let command = table::SPECS.get(usize::from(command)).map_or("NULL", |spec| spec.name);
+        let input = self.pending_input.load(Ordering::Relaxed);
         let output = self.pending_output.load(Ordering::Relaxed);
         // Writing to a String cannot fail.
         let _ = write!(
             line,
-            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf={} \
-             omem={output} events={} cmd={command} user=default redir=-1 resp={} lib-name={} lib-ver={}",
+            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 \
+             qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={output} tot-mem={} events={} cmd={command} user=default redir=-1 resp={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
             self.local,
@@ -155,7 +158,7 @@ impl Entry {
             texts.name,
             seconds(self.connected_ms),
             seconds(self.last_active_ms()),
-            self.pending_input.load(Ordering::Relaxed),
+            CONNECTION_BYTES + input + output,
             if output == 0 { "r" } else { "rw" },
             self.version.load(Ordering::Relaxed),
             texts.library_name,

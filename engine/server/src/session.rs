@@ -35,6 +35,8 @@ pub(crate) struct Client {
     pub(crate) authenticated: bool,
     /// No further command is read; the connection closes once its replies are sent.
     pub(crate) closing: bool,
+    /// Requests of which the last one takes as much of the turn, besides itself.
+    pub(crate) extra_work: usize,
     pub(crate) entry: Arc<Entry>,
     pub(crate) tally: Tally,
 }
@@ -105,6 +107,7 @@ impl Session {
                 version: Version::Resp2,
                 authenticated,
                 closing: false,
+                extra_work: 0,
                 entry,
                 tally: Tally::new(),
             },
@@ -178,7 +181,8 @@ impl Session {
                     if !is_done {
                         break Next::HandOver { length };
                     }
-                    self.left -= 1;
+                    let work = 1 + std::mem::take(&mut self.client.extra_work);
+                    self.left = self.left.saturating_sub(work);
                     consumed += length;
                     last_bytes = length;
                 }

@@ -14,6 +14,7 @@ fn ping_echo_and_quit() {
          echo -> -ERR wrong number of arguments for 'echo' command|
          select 0 -> +OK|
          select 1 -> -ERR DB index is out of range|
+         select 2147483648 -> -ERR value is out of range, value must between -2147483648 and 2147483647|
          select x -> -ERR value is not an integer or out of range|",
     );
     assert_eq!(client.send(b"ping\r\nquit\r\nping\r\n"), b"+PONG\r\n+OK\r\n");

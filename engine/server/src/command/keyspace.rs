@@ -65,8 +65,7 @@ impl<'a> Command<'a> {
     }
 
     fn parse_scan(mut words: Arguments<'a>) -> Result<Self, CommandError> {
-        let cursor = std::str::from_utf8(words.word()).ok().and_then(|text| text.parse::<u64>().ok());
-        let cursor = cursor.ok_or(CommandError::fixed("ERR invalid cursor"))?;
+        let cursor = parse_cursor(words.word()).ok_or(CommandError::fixed("ERR invalid cursor"))?;
         let (mut count, mut pattern, mut strings) = (SCAN_COUNT, None, true);
         while let Some(option) = words.next() {
             let value = words.next().ok_or(CommandError::SYNTAX)?;
@@ -168,6 +167,23 @@ fn in_units(lifetime: Lifetime, unit_ms: u64, base_ms: u64) -> i64 {
             ((left_ms + unit_ms / 2) / unit_ms) as i64
         }
     }
+}
+
+/// Reads a cursor as Redis does, by C's `strtoul`: a sign is allowed, and the text ends at its first NUL.
+fn parse_cursor(word: &[u8]) -> Option<u64> {
+    let text = word.split(|&byte| byte == 0).next().unwrap_or_default();
+    let (is_negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        [] => return Some(0),
+        digits => (false, digits),
+    };
+    // `parse` alone would take a second sign.
+    if !digits.first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let number: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some(if is_negative { number.wrapping_neg() } else { number })
 }
 
 impl Condition {

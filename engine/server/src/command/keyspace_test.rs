@@ -112,6 +112,37 @@ fn keys_and_scan_find_by_pattern() {
     assert!(scan_all(&mut client, " type list").is_empty());
 }
 
+#[test]
+fn a_scan_of_few_keys_ends_with_its_first_call() {
+    let driver = Driver::with_options(|options| options, 4 << 30);
+    let mut client = driver.connect();
+    client.check_all(
+        "scan 0 -> *2|$1|0|*0|
+         set k v -> +OK|
+         scan 0 -> *2|$1|0|*1|$1|k|
+         scan 0 count 1000000 -> *2|$1|0|*1|$1|k|",
+    );
+    assert!(driver.shared.database.stats().shards > 256);
+}
+
+#[test]
+fn cursors_are_read_as_by_strtoul() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check("set k v", "+OK\r\n");
+    let mut ask = |cursor: &[u8]| {
+        let mut wire = Vec::new();
+        plumbkv_resp::compose(&[b"SCAN", cursor], &mut wire);
+        client.send(&wire)
+    };
+    for cursor in [&b"00"[..], b"-0", b"+0", b"0\0", b"", b"\0"] {
+        assert_eq!(ask(cursor), b"*2\r\n$1\r\n0\r\n*1\r\n$1\r\nk\r\n", "{}", cursor.escape_ascii());
+    }
+    for cursor in [&b"x"[..], b" 0", b"0 ", b"+", b"-", b"+-0", b"18446744073709551616", b"\xff"] {
+        assert_eq!(ask(cursor), b"-ERR invalid cursor\r\n", "{}", cursor.escape_ascii());
+    }
+}
+
 fn scan_all(client: &mut crate::session::test_support::Talk<'_>, options: &str) -> HashSet<String> {
     let mut cursor = "0".to_owned();
     let mut found = HashSet::new();

@@ -206,7 +206,10 @@ impl<'a> Options<'a> {
                 options.lifetime = Lifetime::Keep;
             } else if !set && is(word, "PERSIST") && (free || matches!(options.lifetime, Lifetime::Remove)) {
                 options.lifetime = Lifetime::Remove;
-            } else if let (true, Some((unit_ms, absolute))) = (free, deadline_option(word)) {
+            } else if let Some((unit_ms, absolute)) = deadline_option(word)
+                && (free || options.lifetime.is_given_as(unit_ms, absolute))
+            {
+                // Given twice, the last one holds.
                 let number = words.next().ok_or(CommandError::SYNTAX)?;
                 options.lifetime = Lifetime::Until { number, unit_ms, absolute };
             } else {
@@ -225,6 +228,11 @@ fn deadline_option(word: &[u8]) -> Option<(i64, bool)> {
 }
 
 impl Lifetime<'_> {
+    /// Whether the same option has given it already.
+    fn is_given_as(self, unit: i64, is_moment: bool) -> bool {
+        matches!(self, Self::Until { unit_ms, absolute, .. } if (unit_ms, absolute) == (unit, is_moment))
+    }
+
     /// What the store is to do; `None` when nothing was said.
     fn resolve(self, context: &Context<'_>) -> Result<Option<Expiry>, CommandError> {
         Ok(match self {

@@ -61,6 +61,14 @@ fn wrong_options_get_redis_error_texts() {
          set k v ex -> -ERR syntax error|
          set k v ex 1 px 1 -> -ERR syntax error|
          set k v ex 1 keepttl -> -ERR syntax error|
+         set k v ex 1 exat 1 -> -ERR syntax error|
+         set k v ex 10 ex -> -ERR syntax error|
+         set k v ex 10 ex 20 -> +OK|
+         ttl k -> :20|
+         set k v px 10 px 20000 -> +OK|
+         ttl k -> :20|
+         set k v exat 1 exat 9223372036854775 -> +OK|
+         set k v pxat 1 pxat 9223372036854775 -> +OK|
          set k v persist -> -ERR syntax error|
          set k v nonsense -> -ERR syntax error|
          set k v ex ten -> -ERR value is not an integer or out of range|
@@ -93,6 +101,9 @@ fn getex_changes_the_lifetime_of_what_it_reads() {
          getex k persist -> $1|v|
          ttl k -> :-1|
          getex k ex 0 -> -ERR invalid expire time in 'getex' command|
+         getex k ex 10 ex 20 -> $1|v|
+         ttl k -> :20|
+         getex k ex 10 px 20 -> -ERR syntax error|
          getex k keepttl -> -ERR syntax error|
          getex k nx -> -ERR syntax error|
          getex k persist ex 1 -> -ERR syntax error|

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::shared::Shared;
 
 /// What a connection costs while it is idle, in bytes: what is known of it, its place among the others, and what the allocator adds.
-const CONNECTION_BYTES: u64 = 1024;
+pub(crate) const CONNECTION_BYTES: u64 = 1024;
 
 const TOO_MANY: &str = "-ERR max number of clients reached\r\n";
 

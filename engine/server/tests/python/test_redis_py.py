@@ -113,6 +113,12 @@ def a_pipeline_is_written_whole_before_it_is_read(r):
     assert r.get("bulk:999") == b"99999"
 
 
+def client_lists(r):
+    info = r.client_info()
+    assert int(info["tot-mem"]) > 0 and info["qbuf-free"] is not None, info
+    assert any(client["id"] == str(r.client_id()) for client in r.client_list())
+
+
 def keyspace(r):
     r.mset({f"scan:{i}": i for i in range(500)})
     r.set("other", 1)
@@ -182,6 +188,7 @@ TESTS = [
     many_at_once,
     pipelines,
     a_pipeline_is_written_whole_before_it_is_read,
+    client_lists,
     keyspace,
     large_values,
     connection,
