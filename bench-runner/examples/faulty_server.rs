@@ -5,7 +5,8 @@
 //! (`close`); every reply is held back by a timer (`timer-5ms`); reads are answered without being looked at (`cheaper`); every connection falls silent for two seconds,
 //! once, some time after its first read (`stall-2s`); writes of keys that are there are acknowledged and forgotten (`keeps-first`); all fall silent for 300 ms in every second
 //! (`pauses`); reads take half a millisecond of a CPU from some time on (`tires`); each read sleeps for a millisecond, however many
-//! come at once (`timer-1ms`); one answer in two hundred comes twice (`twice`); the number of keys is not told (`no-dbsize`); or a key is
+//! come at once (`timer-1ms`); the work of a read is done by a helper that has left the process tree (`helper`); one answer in two hundred
+//! gives two lengths (`two-lengths`) or one that is padded (`padded-length`), or comes twice (`twice`); the number of keys is not told (`no-dbsize`); or a key is
 //! written with at most two different values (`keeps-second`). Never started outside tests.
 
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser, Version};
@@ -45,6 +46,12 @@ enum Fault {
     KeepsSecond,
     /// Sleeps for a millisecond in each read.
     TimerEach,
+    /// A helper in a session of its own, whose parent has ended, works for each read.
+    Helper,
+    /// Gives two lengths of a body that differ.
+    TwoLengths,
+    /// Gives a length that only a lenient reader takes.
+    PaddedLength,
     /// Answers twice.
     Twice,
     /// Does not know `DBSIZE`.
@@ -69,6 +76,11 @@ fn main() -> Result<(), String> {
         println!("faulty-server 1");
         return Ok(());
     }
+    if let [flag, address] = &arguments[..]
+        && flag == "--help-server"
+    {
+        return help(address).map_err(|error| error.to_string());
+    }
     let value = |flag: &str| {
         let mut pairs = arguments.chunks_exact(2);
         let found = pairs.find(|pair| pair[0] == flag);
@@ -87,6 +99,9 @@ fn main() -> Result<(), String> {
         "keeps-second" => Fault::KeepsSecond,
         "timer-1ms" => Fault::TimerEach,
         "twice" => Fault::Twice,
+        "two-lengths" => Fault::TwoLengths,
+        "padded-length" => Fault::PaddedLength,
+        "helper" => Fault::Helper,
         "no-dbsize" => Fault::NoDbsize,
         "keeps-first" => Fault::KeepsFirst,
         "pauses" => Fault::Pauses,
@@ -107,6 +122,7 @@ fn main() -> Result<(), String> {
         reads: AtomicU64::new(0),
         changes: Mutex::new(HashMap::new()),
         began: Instant::now(),
+        helper: (fault == Fault::Helper).then(start_helper).transpose().map_err(|error| error.to_string())?,
     }));
     for stream in listener.incoming().flatten() {
         std::thread::spawn(move || server.serve(stream));
@@ -122,6 +138,37 @@ struct Server {
     /// How many different values each key was given.
     changes: Mutex<HashMap<Vec<u8>, u32>>,
     began: Instant,
+    /// The connection to the helper.
+    helper: Option<Mutex<TcpStream>>,
+}
+
+/// CPU time that the helper takes for a read.
+const HELP: Duration = Duration::from_micros(40);
+
+/// Starts a helper as daemons start: in a session of its own, and its parent ends at once.
+fn start_helper() -> std::io::Result<Mutex<TcpStream>> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let address = listener.local_addr()?.to_string();
+    let program = std::env::current_exe()?;
+    std::process::Command::new("setsid").arg("-f").arg(program).args(["--help-server", &address]).status()?;
+    let (stream, _) = listener.accept()?;
+    stream.set_nodelay(true)?;
+    Ok(Mutex::new(stream))
+}
+
+/// The helper: works for each byte, and says when it has. Ends with the connection.
+fn help(address: &str) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    let mut byte = [0];
+    while stream.read(&mut byte)? == 1 {
+        let until = Instant::now() + HELP;
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        stream.write_all(&byte)?;
+    }
+    Ok(())
 }
 
 /// What a request asks for, in either protocol.
@@ -175,7 +222,9 @@ impl Server {
                             let ask = resp_ask(&value);
                             asked_get |= matches!(ask, Ask::Get(_));
                             let reply = self.answer(&ask)?;
+                            let from = output.len();
                             (0..self.times(&ask)).for_each(|_| write_resp(&reply, &mut output));
+                            self.spoil_length(&ask, &mut output, from);
                             consumed
                         }
                         Parsed::Incomplete { .. } => break,
@@ -185,7 +234,9 @@ impl Server {
                         let Some((ask, used)) = http_ask(&input) else { break };
                         asked_get |= matches!(ask, Ask::Get(_));
                         let reply = self.answer(&ask)?;
+                        let from = output.len();
                         (0..self.times(&ask)).for_each(|_| write_http(&reply, &mut output));
+                        self.spoil_length(&ask, &mut output, from);
                         used
                     }
                 };
@@ -226,6 +277,26 @@ impl Server {
             std::thread::sleep(TIMER_EACH);
         }
         1 + u32::from(again)
+    }
+
+    /// Writes one answer in two hundred anew, with lengths that two readers understand differently.
+    fn spoil_length(&self, ask: &Ask<'_>, output: &mut Vec<u8>, from: usize) {
+        let is_chosen = matches!(ask, Ask::Get(_)) && self.reads.load(Ordering::Relaxed) % EVERY == EVERY - 1;
+        let (before, after) = match (self.fault, self.protocol) {
+            (Fault::TwoLengths, Protocol::Http) => {
+                ("Content-Length: ", "Content-Length: 1\r\nContent-Length: ")
+            }
+            (Fault::PaddedLength, Protocol::Http) => ("Content-Length: ", "Content-Length: +"),
+            (Fault::PaddedLength, Protocol::Resp) => ("$", "$0"),
+            _ => return,
+        };
+        if !is_chosen {
+            return;
+        }
+        let found = output[from..].windows(before.len()).position(|window| window == before.as_bytes());
+        if let Some(place) = found.map(|place| from + place) {
+            output.splice(place..place + before.len(), after.bytes());
+        }
     }
 
     /// Whether a key would be given its third value, or a later one.
@@ -274,6 +345,10 @@ impl Server {
 
     fn faulty(&self, mut value: Vec<u8>) -> Option<Reply> {
         let now = self.reads.fetch_add(1, Ordering::Relaxed) % EVERY == EVERY - 1;
+        if let Some(helper) = &self.helper {
+            let mut helper = helper.lock().unwrap_or_else(PoisonError::into_inner);
+            helper.write_all(b"x").and_then(|()| helper.read_exact(&mut [0])).ok()?;
+        }
         match self.fault {
             Fault::WrongValue if now => {
                 let middle = value.len() / 2;

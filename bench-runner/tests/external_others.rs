@@ -6,10 +6,12 @@
 mod found;
 
 use found::{file, unpacked};
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use rustls::{ServerConfig, ServerConnection};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 struct Server {
@@ -142,23 +144,28 @@ fn a_server_without_info_is_measured_by_host_and_port() {
     }
 }
 
-/// A server that shakes hands by TLS, with a certificate of its own, and says nothing.
-fn over_tls() -> SocketAddr {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+/// A TLS listener with a certificate of its own, in PEM.
+fn tls_listener() -> (TcpListener, Arc<ServerConfig>, String) {
+    let made =
+        rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
-    let config = std::sync::Arc::new(config);
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    (TcpListener::bind(("127.0.0.1", 0)).unwrap(), Arc::new(config), made.cert.pem())
+}
+
+/// A server that shakes hands by TLS and says nothing.
+fn over_tls() -> SocketAddr {
+    let (listener, config, _) = tls_listener();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            let mut session = rustls::ServerConnection::new(config.clone()).unwrap();
+            let mut session = ServerConnection::new(config.clone()).unwrap();
             std::thread::spawn(
                 move || {
                     while session.complete_io(&mut stream).is_ok_and(|(read, _)| read > 0) {}
@@ -167,6 +174,78 @@ fn over_tls() -> SocketAddr {
         }
     });
     address
+}
+
+/// Puts TLS in front of a server; returns the address and the certificate.
+fn in_front_of(server: SocketAddr) -> (SocketAddr, String) {
+    let (listener, config, certificate) = tls_listener();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let session = ServerConnection::new(config.clone()).unwrap();
+            std::thread::spawn(move || relay(client, TcpStream::connect(server)?, session));
+        }
+    });
+    (address, certificate)
+}
+
+/// Passes on what the client sends, and the server's answers, until one of them ends.
+fn relay(mut client: TcpStream, mut server: TcpStream, session: ServerConnection) -> std::io::Result<()> {
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let session = Arc::new(Mutex::new(session));
+    let (answers, mut to_client, mut from_server) =
+        (session.clone(), client.try_clone()?, server.try_clone()?);
+    std::thread::spawn(move || -> std::io::Result<()> {
+        let mut piece = vec![0; 16 << 10];
+        loop {
+            let count = from_server.read(&mut piece)?;
+            if count == 0 {
+                return to_client.shutdown(Shutdown::Both);
+            }
+            let mut session = answers.lock().unwrap();
+            session.writer().write_all(&piece[..count])?;
+            while session.wants_write() {
+                session.write_tls(&mut to_client)?;
+            }
+        }
+    });
+    let mut piece = vec![0; 16 << 10];
+    loop {
+        let count = client.read(&mut piece)?;
+        if count == 0 {
+            return server.shutdown(Shutdown::Both);
+        }
+        let (mut records, mut plain) = (&piece[..count], Vec::new());
+        let mut session = session.lock().unwrap();
+        while !records.is_empty() {
+            session.read_tls(&mut records)?;
+            let state = session.process_new_packets().map_err(std::io::Error::other)?;
+            let start = plain.len();
+            plain.resize(start + state.plaintext_bytes_to_read(), 0);
+            session.reader().read_exact(&mut plain[start..])?;
+        }
+        while session.wants_write() {
+            session.write_tls(&mut client)?;
+        }
+        drop(session);
+        server.write_all(&plain)?;
+    }
+}
+
+#[test]
+fn a_server_behind_tls_is_measured_with_a_root_of_its_own() {
+    let server = without_info();
+    let (address, certificate) = in_front_of(server.address);
+    let dir = tempfile::tempdir().unwrap();
+    let (roots, url) = (dir.path().join("roots.pem"), format!("rediss://{address}"));
+    std::fs::write(&roots, certificate).unwrap();
+    all_are_measured(dir.path(), &measure(dir.path(), &url, &["--tls-roots", roots.to_str().unwrap()]));
+
+    let other = tempfile::tempdir().unwrap();
+    let said = words(&measure(other.path(), &url, &[]));
+    assert!(said.contains("certificate") && said.contains("--tls-roots"), "{said}");
+    assert!(file(&other.path().join("results"), "own-single.json.zst").is_none(), "nothing was measured");
 }
 
 #[test]

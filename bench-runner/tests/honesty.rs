@@ -256,6 +256,49 @@ fn http_answers_are_looked_at_status_and_all() {
     failed_with_a_line(&output);
 }
 
+/// Two readers would find two ends of such a reply.
+#[test]
+fn lengths_that_are_no_plain_number_are_found_out_under_load() {
+    for (protocol, faults) in [("resp", &["padded-length"][..]), ("http", &["two-lengths", "padded-length"])]
+    {
+        let said = if protocol == "http" { "protocol = \"http\"\n" } else { "" };
+        let load = format!(
+            "[[load]]\noperation = \"get\"\n{said}value_bytes = [64]\nclients = [8]\nkeys = 500\n\
+             seconds = {{ smoke = 0.6, quick = 0.6, full = 0.6 }}\n"
+        );
+        let (record, output) = Root::new(protocol, faults, &load).run("smoke");
+        for fault in faults {
+            let words = if protocol == "http" { "length" } else { "malformed reply" };
+            record.assert_found_out(fault, &["failed", "invalid"], words);
+        }
+        failed_with_a_line(&output);
+    }
+}
+
+/// A helper in a session of its own, whose parent is process 1, works for the server all the same.
+#[test]
+fn the_work_of_a_helper_that_left_the_process_tree_is_the_servers() {
+    for pipeline in [1, 16] {
+        let root = Root::new(
+            "resp",
+            &["none", "helper"],
+            &format!(
+                "[[load]]\noperation = \"get\"\nvalue_bytes = [64]\nclients = [4]\npipeline = [{pipeline}]\nkeys = 500\n\
+                 seconds = {{ smoke = 0.6, quick = 0.6, full = 0.6 }}\n"
+            ),
+        );
+        let (record, _) = root.run("smoke");
+        let cell = record.cell("helper", "");
+        if cell["trials"][0]["process"]["cpu_time_source"] == "process clocks" {
+            println!("skipped: no cgroup may be made here, so such a helper cannot be found");
+            return;
+        }
+        record.assert_fine("helper");
+        let cost = |target: &str| metric(record.cell(target, ""), "server_cpu_ns_per_op");
+        assert!(cost("helper") >= cost("none") + 35_000.0, "{} beside {}", cost("helper"), cost("none"));
+    }
+}
+
 /// On a crowded machine the waiting for a CPU can hide the timer, and the rule rather says nothing: it is tried again.
 #[test]
 fn replies_held_back_by_a_timer_are_found_out() {

@@ -286,7 +286,7 @@ impl External {
         ))
     }
 
-    /// What to write where a connection failed, as `said`, because one side speaks TLS and the other does not.
+    /// What to do about a connection that failed because of TLS, as `said`: only one side speaks it, or the certificate is unknown.
     fn tls_hint(&self, said: &str) -> &'static str {
         // Of an HTTP server most failures have another cause; it is not sent anything else for those.
         let signs = ["status 400", "no HTTP", "closed the connection"];
@@ -295,6 +295,9 @@ impl External {
         match &self.address.endpoint {
             Endpoint::Tls(_) if no_tls.iter().any(|sign| said.contains(sign)) => {
                 "; it does not seem to speak TLS: write redis:// or http://"
+            }
+            Endpoint::Tls(_) if said.contains("UnknownIssuer") => {
+                "; give the certificate that signed it, or its own, with --tls-roots FILE"
             }
             Endpoint::Tcp(socket) if may_be_tls && speaks_tls(*socket) => {
                 "; it speaks TLS: write rediss:// or https://"
