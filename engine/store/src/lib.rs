@@ -85,6 +85,8 @@ mod stats;
 pub use bytes::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::Database;
+#[doc(hidden)]
+pub use database::WriteGroup;
 pub use durable::{
     Batch, CompactProgress, Compression, Direction, Entry, Ingest, LaidAside, LevelStats, Profile, Range,
     Snapshot, StorageStats, SyncMode,

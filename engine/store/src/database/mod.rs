@@ -4,6 +4,9 @@
 mod cap;
 mod durable;
 mod expiry;
+mod group;
+
+pub use group::WriteGroup;
 
 use std::sync::Arc;
 

@@ -60,12 +60,14 @@ impl Durable {
             return Ok(());
         }
         [Some(&start), end.as_ref()].into_iter().flatten().try_for_each(|key| check_bound(key))?;
+        self.commit_written()?;
         let _locks = self.locks.all_alone();
         self.write_batch(0, |batch| batch.delete_range(&start, end.as_deref()))
     }
 
     pub(crate) fn clear(&self) -> Result<()> {
         NonBlocking::refuse()?;
+        self.commit_written()?;
         let _locks = self.locks.all_alone();
         self.tree.clear()
     }

@@ -28,6 +28,9 @@ impl Durable {
         change: impl Fn(&mut dyn Entries, [&[u8]; N]) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         self.may_write()?;
+        if self.is_grouped() {
+            return self.grouped(|entries| change(entries, bytes));
+        }
         let named = || bytes.iter().copied().take(keys);
         if self.syncs_always {
             let bytes = bytes.map(Box::<[u8]>::from);
@@ -59,6 +62,9 @@ impl Durable {
         check_key(key)?;
         check_value_len(value.len())?;
         self.check_entry(key.len(), value.len())?;
+        if self.is_grouped() {
+            return self.grouped(|entries| entries.write(&[(key, Some((value, None)))]));
+        }
         let _lock = self.overwrite(key)?;
         self.write_batch(key.len() + value.len(), |batch| batch.set(key, value))
     }
@@ -67,8 +73,8 @@ impl Durable {
         check_key(key)?;
         check_value_len(value.len())?;
         self.check_entry(key.len(), value.len())?;
-        if options.condition == Condition::Always && options.expiry != Expiry::Keep && !options.want_previous
-        {
+        let looks = options.condition != Condition::Always || options.expiry == Expiry::Keep;
+        if !looks && !options.want_previous && !self.is_grouped() {
             let _lock = self.overwrite(key)?;
             let value = until(options.expiry, None, || self.now_ms()).map(|until_ms| (value, until_ms));
             let bytes = key.len() + value.map_or(0, |(value, _)| value.len());
@@ -106,6 +112,10 @@ impl Durable {
             self.check_entry(key.len(), value.len())?;
         }
         self.may_write()?;
+        if self.is_grouped() {
+            let writes: Vec<_> = pairs.iter().map(|(key, value)| (*key, Some((*value, None)))).collect();
+            return self.grouped(|entries| entries.write(&writes));
+        }
         let _locks = self.locks.several_shared(pairs.iter().map(|(key, _)| *key))?;
         let bytes = pairs.iter().map(|(key, value)| key.len() + value.len()).sum();
         self.write_batch(bytes, |batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
@@ -134,6 +144,10 @@ impl Durable {
 
     pub(crate) fn delete_many(&self, keys: &[&[u8]]) -> Result<usize> {
         self.may_write()?;
+        if self.is_grouped() {
+            let keys = own(keys.iter().copied());
+            return self.grouped(|entries| delete_many(entries, keys.iter().map(|key| &**key)));
+        }
         if self.syncs_always {
             let keys = own(keys.iter().copied());
             let named = keys.clone();

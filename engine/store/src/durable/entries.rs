@@ -49,15 +49,27 @@ impl Entries for Direct<'_> {
     }
 }
 
+/// The last value of each key that was written; `None` where it was deleted.
+pub(super) type Written = BTreeMap<Box<[u8]>, Option<Timed<Vec<u8>>>>;
+
 /// Keeps the last value of each key, for one write in the end.
 pub(super) struct Combined<'a> {
     durable: &'a Durable,
-    written: BTreeMap<Box<[u8]>, Option<Timed<Vec<u8>>>>,
+    written: Written,
 }
 
 impl<'a> Combined<'a> {
     pub(super) fn new(durable: &'a Durable) -> Self {
-        Self { durable, written: BTreeMap::new() }
+        Self::over(durable, Written::new())
+    }
+
+    /// Goes on from what earlier operations have written.
+    pub(super) fn over(durable: &'a Durable, written: Written) -> Self {
+        Self { durable, written }
+    }
+
+    pub(super) fn into_written(self) -> Written {
+        self.written
     }
 
     /// Whether there is anything to be written.

@@ -6,6 +6,7 @@ mod combine;
 #[cfg(all(test, not(shuttle)))]
 mod combine_test;
 mod entries;
+mod group;
 mod ingest;
 mod keys;
 mod options;

@@ -1,6 +1,7 @@
 //! What is there? Looked up in a moment of the tree; nobody waits for anybody.
 
 use super::Durable;
+use super::entries::Entries;
 use crate::error::Result;
 use crate::lsm::{Live, TreeSnapshot};
 use crate::memory::{Fetched, Lifetime, Value};
@@ -28,6 +29,10 @@ fn look_up_piece<'k>(snapshot: &TreeSnapshot, keys: &[&'k [u8]]) -> Result<Vec<(
 
 impl Durable {
     pub(crate) fn read<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        if self.is_grouped() {
+            let found = self.grouped(|entries| entries.look_up(key))?;
+            return self.counted(found.map(|(value, _)| f(&value)));
+        }
         self.counted(self.tree.get(key, |live| f(live.value))?)
     }
 
@@ -42,11 +47,18 @@ impl Durable {
     }
 
     pub(crate) fn lifetime(&self, key: &[u8]) -> Result<Lifetime> {
-        let found = self.look_up_end(key)?;
+        let found = if self.is_grouped() {
+            self.grouped(|entries| entries.look_up_end(key))?
+        } else {
+            self.look_up_end(key)?
+        };
         Ok(found.map_or(Lifetime::Missing, |until| until.map_or(Lifetime::Forever, Lifetime::Until)))
     }
 
     pub(crate) fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        if self.is_grouped() {
+            return self.grouped_values(keys);
+        }
         let mut values = vec![None; keys.len()];
         self.tree.snapshot().get_many(keys, |place, live| values[place] = Some(live.value.to_vec()))?;
         self.count(values.iter().flatten().count(), keys.len());
@@ -59,6 +71,12 @@ impl Durable {
         keys: &[&[u8]],
         f: impl FnOnce(&mut dyn Iterator<Item = Option<Fetched<'_>>>) -> R,
     ) -> Result<R> {
+        if self.is_grouped() {
+            let values = self.grouped_values(keys)?;
+            let values =
+                values.into_iter().map(|value| value.map(|bytes| Fetched::Value(Value::copied(bytes))));
+            return Ok(f(&mut { values }));
+        }
         let snapshot = self.tree.snapshot();
         let mut failure = None;
         let mut hits = 0;
@@ -89,10 +107,23 @@ impl Durable {
     }
 
     pub(crate) fn count_many(&self, keys: &[&[u8]]) -> Result<usize> {
+        if self.is_grouped() {
+            return Ok(self.grouped_values(keys)?.iter().flatten().count());
+        }
         let mut count = 0;
         self.tree.snapshot().get_many(keys, |_, _| count += 1)?;
         self.count(count, keys.len());
         Ok(count)
+    }
+
+    /// Values as the group of this thread sees them.
+    fn grouped_values(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let values: Vec<_> = self.grouped(|entries| {
+            let found = keys.iter().map(|key| Ok(entries.look_up(key)?.map(|(value, _)| value)));
+            found.collect::<Result<_>>()
+        })?;
+        self.count(values.iter().flatten().count(), keys.len());
+        Ok(values)
     }
 
     /// Counts what many keys have found, once all of them are read: a call that would have to wait is made again.
@@ -108,6 +139,10 @@ impl Durable {
     }
 
     pub(crate) fn memory_usage(&self, key: &[u8]) -> Result<Option<u64>> {
+        if self.is_grouped() {
+            let found = self.grouped(|entries| entries.look_up(key))?;
+            return Ok(found.map(|(value, _)| (key.len() + value.len()) as u64));
+        }
         self.tree.get(key, |live| (key.len() + live.value.len()) as u64)
     }
 }

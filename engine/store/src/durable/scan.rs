@@ -45,6 +45,7 @@ impl Positions {
 
 impl Durable {
     pub(crate) fn scan(&self, cursor: u64, count: usize, f: &mut dyn FnMut(&[u8])) -> Result<u64> {
+        self.commit_written()?;
         let now_ms = self.now_ms();
         let mut walk = self.tree.snapshot().walk();
         if cursor == 0 {
@@ -66,6 +67,7 @@ impl Durable {
     }
 
     pub(crate) fn for_each_key(&self, f: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.commit_written()?;
         let mut walk = self.tree.snapshot().walk();
         walk.first()?;
         while let Some((key, _)) = walk.pair() {

@@ -106,6 +106,7 @@ pub struct Entry<'a> {
 impl Durable {
     /// A snapshot for a client: it counts against the budget as long as it is held.
     pub(crate) fn snapshot_to_hold(&self) -> Result<Snapshot> {
+        self.commit_written()?;
         Ok(Snapshot { tree: self.tree.snapshot_to_hold()? })
     }
 

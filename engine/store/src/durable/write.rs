@@ -131,6 +131,7 @@ impl Durable {
         }
         self.check_batch(&batch.tree)?;
         self.may_write()?;
+        self.commit_written()?;
         let _locks = self.locks.several_shared(batch.tree.pairs().map(|(key, _)| key))?;
         self.tree.write(&batch.tree)
     }
