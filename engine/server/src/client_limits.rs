@@ -22,6 +22,10 @@ pub(crate) enum Limit {
     PatternSteps,
     /// Seconds until a client must have given the password.
     AuthSeconds,
+    /// The most commands of a transaction.
+    QueuedCommands,
+    /// The most keys that one client watches.
+    WatchedKeys,
 }
 
 /// A limit's name and bounds.
@@ -85,16 +89,40 @@ static SPECS: [Spec; COUNT] = [
         is_bytes: false,
         may_be_none: true,
     },
+    Spec {
+        name: "transaction-max-commands",
+        default: 1_000_000,
+        low: 1,
+        high: i32::MAX as u64,
+        is_bytes: false,
+        may_be_none: false,
+    },
+    Spec {
+        name: "max-watched-keys",
+        default: 100_000,
+        low: 1,
+        high: i32::MAX as u64,
+        is_bytes: false,
+        may_be_none: false,
+    },
 ];
 
-const COUNT: usize = 6;
+const COUNT: usize = 8;
 
 /// What stands for no limit.
 const NONE: u64 = u64::MAX;
 
 impl Limit {
-    pub(crate) const ALL: [Self; COUNT] =
-        [Self::Request, Self::Bulk, Self::Arguments, Self::Output, Self::PatternSteps, Self::AuthSeconds];
+    pub(crate) const ALL: [Self; COUNT] = [
+        Self::Request,
+        Self::Bulk,
+        Self::Arguments,
+        Self::Output,
+        Self::PatternSteps,
+        Self::AuthSeconds,
+        Self::QueuedCommands,
+        Self::WatchedKeys,
+    ];
 
     fn spec(self) -> &'static Spec {
         &SPECS[self as usize]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumbkv_resp::Version;
 
 use crate::command::table::{self, Id};
 use crate::reactor::admission::CONNECTION_BYTES;
+use crate::watches::Watching;
 
 /// The connections, by number.
 #[derive(Debug, Default)]
@@ -31,6 +32,11 @@ pub(crate) struct Entry {
     version: AtomicU8,
     pending_input: AtomicU64,
     pending_output: AtomicU64,
+    /// Commands queued behind MULTI, or [`NO_TRANSACTION`].
+    queued: AtomicI64,
+    pub(crate) watching: Watching,
+    /// The connection has ended; a worker may still have a request of it.
+    is_closed: AtomicBool,
     texts: Mutex<Texts>,
 }
 
@@ -44,6 +50,9 @@ struct Texts {
 
 /// Stands for "no command yet" in [`Entry::last_command`].
 const NO_COMMAND: u8 = u8::MAX;
+
+/// As CLIENT LIST shows it.
+const NO_TRANSACTION: i64 = -1;
 
 impl Clients {
     /// Adds a connection.
@@ -59,6 +68,9 @@ impl Clients {
             version: AtomicU8::new(2),
             pending_input: AtomicU64::new(0),
             pending_output: AtomicU64::new(0),
+            queued: AtomicI64::new(NO_TRANSACTION),
+            watching: Watching::default(),
+            is_closed: AtomicBool::new(false),
             texts: Mutex::default(),
         });
         self.lock().insert(entry.id, Arc::clone(&entry));
@@ -118,6 +130,31 @@ impl Entry {
         self.last_command.store(id as u8, Ordering::Relaxed);
     }
 
+    /// How many commands are queued; `None` outside of a transaction.
+    pub(crate) fn record_queued(&self, count: Option<usize>) {
+        let count = count.map_or(NO_TRANSACTION, |count| i64::try_from(count).unwrap_or(i64::MAX));
+        self.queued.store(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+
+    /// The flags of CLIENT LIST: in a transaction, and whether EXEC will fail.
+    fn flags(&self) -> &'static str {
+        let is_queueing = self.queued.load(Ordering::Relaxed) != NO_TRANSACTION;
+        match (is_queueing, self.watching.is_touched()) {
+            (false, false) => "N",
+            (true, false) => "x",
+            (false, true) => "d",
+            (true, true) => "xd",
+        }
+    }
+
     pub(crate) fn record_version(&self, version: Version) {
         self.version.store(if version == Version::Resp3 { 3 } else { 2 }, Ordering::Relaxed);
     }
@@ -149,7 +186,7 @@ impl Entry {
         // Writing to a String cannot fail.
         let _ = write!(
             line,
-            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 \
+            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db=0 sub=0 psub=0 ssub=0 multi={} \
              qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={output} tot-mem={} events={} cmd={command} user=default redir=-1 resp={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
@@ -158,6 +195,8 @@ impl Entry {
             texts.name,
             seconds(self.connected_ms),
             seconds(self.last_active_ms()),
+            self.flags(),
+            self.queued.load(Ordering::Relaxed),
             CONNECTION_BYTES + input + output,
             if output == 0 { "r" } else { "rw" },
             self.version.load(Ordering::Relaxed),

@@ -31,8 +31,10 @@ mod storage;
 mod stripe;
 mod tally;
 mod tools;
+mod turns;
 mod units;
 mod warm;
+mod watches;
 mod workers;
 
 use std::path::PathBuf;

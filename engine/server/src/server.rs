@@ -25,8 +25,10 @@ use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::shutdown;
 use crate::storage::{profile_name, sync_name};
 use crate::tally::CommandStats;
+use crate::turns::Turns;
 use crate::units::show_bytes;
 use crate::warm;
+use crate::watches::Watches;
 use crate::workers::Workers;
 
 /// File descriptors the server needs besides its connections: its own, and those of a few over HTTP.
@@ -71,6 +73,9 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let workers = database.is_durable().then(|| Arc::new(Workers::new(placement)));
     let shared = Arc::new(Shared {
         client_memory: ClientMemory::new(),
+        // Workers execute requests, too.
+        turns: Turns::new(threads + usize::from(workers.is_some())),
+        watches: Watches::default(),
         database,
         clock,
         settings: Settings::new(

@@ -15,6 +15,12 @@ use crate::command::{self, CommandError};
 use crate::replies::{Mark, Replies};
 use crate::shared::Shared;
 use crate::tally::Tally;
+use crate::watches;
+
+mod transaction;
+
+use transaction::is_exec;
+pub(crate) use transaction::{Queue, Transaction};
 
 /// One client's conversation.
 pub(crate) struct Session {
@@ -24,6 +30,8 @@ pub(crate) struct Session {
     /// Requests that may still be executed in this turn.
     left: usize,
     client: Client,
+    /// A transaction that is to be executed by a worker.
+    handed: Option<Queue>,
     /// Which limits the parser has, so that they change only when this does: those of a client who has given the
     /// password, and those of which version of the settings.
     limits_are_for: (bool, u64),
@@ -39,6 +47,8 @@ pub(crate) struct Client {
     pub(crate) extra_work: usize,
     pub(crate) entry: Arc<Entry>,
     pub(crate) tally: Tally,
+    /// What MULTI has begun.
+    pub(crate) transaction: Option<Box<Transaction>>,
 }
 
 /// How far [`Session::advance`] came.
@@ -110,7 +120,9 @@ impl Session {
                 extra_work: 0,
                 entry,
                 tally: Tally::new(),
+                transaction: None,
             },
+            handed: None,
             limits_are_for: (authenticated, shared.settings.limits.version()),
         }
     }
@@ -151,6 +163,7 @@ impl Session {
         let mut ahead = 0usize;
         let mut last_bytes = 0;
         let mut since = Instant::now();
+        let mut turn = shared.turns.shared();
         let next = loop {
             if self.client.closing {
                 break Next::Close;
@@ -174,7 +187,24 @@ impl Session {
             ahead = ahead.saturating_sub(1);
             match self.parser.parse(&input[consumed..]) {
                 Parsed::Complete { value: request, consumed: length } if length <= longest => {
-                    let is_done = run(shared, &mut self.client, request, output);
+                    let queue = if is_exec(&request) { self.client.take_queue() } else { None };
+                    let is_done = match queue {
+                        None => run(shared, &mut self.client, request, output),
+                        Some(queue) if NonBlocking::is_on() => {
+                            self.handed = Some(queue);
+                            false
+                        }
+                        Some(queue) => {
+                            self.client.extra_work += queue.count();
+                            // Not while it has a shared turn: it would wait for itself.
+                            drop(turn);
+                            let alone = shared.turns.exclusive();
+                            queue.execute(shared, &mut self.client, output);
+                            drop(alone);
+                            turn = shared.turns.shared();
+                            true
+                        }
+                    };
                     if self.granted > FEW_ARGUMENTS {
                         self.forget_arguments(shared);
                     }
@@ -207,11 +237,35 @@ impl Session {
                 longest = self.apply_limits(shared, version);
             }
         };
+        drop(turn);
         shared.counters.note_duration(since.elapsed());
         self.client.tally.flush(&shared.command_stats);
         let produced = output.since(before);
         shared.counters.output_bytes.add(produced as u64);
         Progress { consumed, produced, next }
+    }
+
+    /// Takes the transaction that a worker is to execute, where the last request was its EXEC.
+    pub(crate) fn take_handed(&mut self) -> Option<Queue> {
+        self.handed.take()
+    }
+
+    /// Executes a transaction of a client that another session has, on a worker.
+    pub(crate) fn execute_queue(&mut self, shared: &Shared, queue: Queue, output: &mut Replies) {
+        let alone = shared.turns.exclusive_for_worker();
+        queue.execute(shared, &mut self.client, output);
+        drop(alone);
+        self.client.tally.flush(&shared.command_stats);
+    }
+
+    /// Whether the conversation is to end.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.client.closing
+    }
+
+    /// Takes over what a transaction has changed on a worker.
+    pub(crate) fn set_version(&mut self, version: Version) {
+        self.client.version = version;
     }
 
     pub(crate) fn version(&self) -> Version {
@@ -363,7 +417,8 @@ fn look_ahead(shared: &Shared, input: &[u8]) -> usize {
 #[must_use]
 fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) -> bool {
     let beside = if request.len() > MANY_ARGUMENTS { request.len() as u64 * RUN_BYTES } else { 0 };
-    if beside > 0 && client.authenticated && NonBlocking::is_on() {
+    // To queue a request takes no longer than to copy it.
+    if beside > 0 && client.authenticated && client.transaction.is_none() && NonBlocking::is_on() {
         return false;
     }
     if beside > 0 && shared.client_memory.take(&shared.database, beside).is_err() {
@@ -397,8 +452,17 @@ impl Client {
         self.entry.record_version(version);
     }
 
+    /// Takes the transaction that EXEC executes; `None` where there is none, or a request of it was refused.
+    fn take_queue(&mut self) -> Option<Queue> {
+        let is_whole = self.transaction.as_ref().is_some_and(|transaction| !transaction.is_failed());
+        if is_whole { self.transaction.take().map(|transaction| transaction.into_queue()) } else { None }
+    }
+
     /// RESET: as after connecting.
     pub(crate) fn reset(&mut self, shared: &Shared) {
+        self.transaction = None;
+        self.entry.record_queued(None);
+        watches::unwatch(shared, &self.entry);
         self.set_version(Version::Resp2);
         self.authenticated = !shared.settings.has_password();
         self.entry.set_name("");

@@ -13,6 +13,8 @@ use crate::clock::TurnClock;
 use crate::replies::{Mark, Replies};
 use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::tally::CommandStats;
+use crate::turns::Turns;
+use crate::watches::Watches;
 
 /// A server without sockets.
 pub(crate) struct Driver {
@@ -38,6 +40,8 @@ impl Driver {
         let database = Database::open(options).unwrap();
         let shared = Shared {
             client_memory: ClientMemory::new(),
+            turns: Turns::new(1),
+            watches: Watches::default(),
             database,
             clock,
             settings: Settings::new(None, true, 100, 0, 5, Values::default()),

@@ -14,6 +14,8 @@ use crate::process;
 use crate::storage::Storage;
 use crate::stripe::Counter;
 use crate::tally::CommandStats;
+use crate::turns::Turns;
+use crate::watches::Watches;
 use crate::workers::Workers;
 
 /// Everything the connections share.
@@ -26,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) state: State,
     pub(crate) clients: Clients,
     pub(crate) client_memory: ClientMemory,
+    pub(crate) turns: Turns,
+    pub(crate) watches: Watches,
     pub(crate) facts: Facts,
     /// Of a durable store.
     pub(crate) workers: Option<Arc<Workers>>,

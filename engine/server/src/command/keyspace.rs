@@ -88,8 +88,14 @@ impl<'a> Command<'a> {
         match self {
             Self::Delete { keys } => {
                 let removed = match keys.len() {
-                    1 => i64::from(database.delete(first(keys))?),
-                    _ => database.delete_many(&keys.collect::<Vec<_>>())? as i64,
+                    1 => {
+                        let is_removed = database.delete(first(keys))?;
+                        if is_removed {
+                            context.changed(first(keys));
+                        }
+                        i64::from(is_removed)
+                    }
+                    _ => delete_many(context, &keys.collect::<Vec<_>>())?,
                 };
                 context.integer(removed)
             }
@@ -122,10 +128,15 @@ impl<'a> Command<'a> {
             }
             Self::Persist { key } => {
                 let changed = database.persist(key)?;
+                if changed {
+                    context.changed(key);
+                }
                 context.flag(changed)
             }
             Self::Rename { from, to } => {
                 if database.rename(from, to)? {
+                    context.changed(from);
+                    context.changed(to);
                     context.ok()
                 } else {
                     Err(CommandError::NO_SUCH_KEY)
@@ -154,7 +165,23 @@ fn expire(
     }
     // A moment before 1970 has passed, whichever it is.
     let changed = database.expire_at(key, moment.max(0) as u64, condition.strongest())?;
+    if changed {
+        context.changed(key);
+    }
     context.flag(changed)
+}
+
+/// DEL and UNLINK of several keys: the number of those that existed.
+fn delete_many(context: &Context<'_>, keys: &[&[u8]]) -> Result<i64, CommandError> {
+    let database = &context.shared.database;
+    if context.shared.watches.is_empty() {
+        return Ok(database.delete_many(keys)? as i64);
+    }
+    // A watched key that did not exist is not changed.
+    let existed = keys.iter().map(|key| database.exists(key)).collect::<plumbkv::Result<Vec<_>>>()?;
+    let removed = database.delete_many(keys)?;
+    keys.iter().zip(existed).filter(|(_, existed)| *existed).for_each(|(key, _)| context.changed(key));
+    Ok(removed as i64)
 }
 
 /// TTL and EXPIRETIME round to the nearest second, as in Redis; -1 is no lifetime, -2 no key.

@@ -13,6 +13,7 @@ pub(crate) mod keyspace;
 mod listing;
 pub(crate) mod string;
 pub(crate) mod table;
+pub(crate) mod transaction;
 mod values;
 
 use plumbkv_resp::{ReplyWriter, Request};
@@ -33,6 +34,7 @@ pub(crate) enum Command<'a> {
     Admin(admin::Command<'a>),
     String(string::Command<'a>),
     Keyspace(keyspace::Command<'a>),
+    Transaction(transaction::Command<'a>),
 }
 
 impl<'a> Command<'a> {
@@ -43,6 +45,7 @@ impl<'a> Command<'a> {
             Group::Generic => keyspace::Command::parse(spec.id, words).map(Self::Keyspace),
             Group::Connection => connection::Command::parse(spec.id, words).map(Self::Connection),
             Group::Server => admin::Command::parse(spec.id, words).map(Self::Admin),
+            Group::Transactions => transaction::Command::parse(spec.id, words).map(Self::Transaction),
         }
     }
 
@@ -52,6 +55,7 @@ impl<'a> Command<'a> {
             Self::Keyspace(command) => command.execute(context),
             Self::Connection(command) => command.execute(context),
             Self::Admin(command) => command.execute(context),
+            Self::Transaction(command) => command.execute(context),
         }
     }
 }
@@ -89,6 +93,14 @@ impl Context<'_> {
             "closed connection {id}: its reply to '{name}' is longer than {limit} ({longest} bytes)"
         );
         Err(CommandError::reply_too_long(longest))
+    }
+
+    /// Says that the command has changed `key`, for the connections that watch it.
+    #[inline]
+    pub(crate) fn changed(&self, key: &[u8]) {
+        if !self.shared.watches.is_empty() {
+            self.shared.watches.touch(key);
+        }
     }
 
     /// Writes `+OK`.
@@ -156,33 +168,19 @@ fn dispatch(
     request: Request<'_>,
     output: &mut Replies,
 ) -> Result<(), CommandError> {
-    let Some(command) = table::find(request.arg(0)) else {
-        if http::is_http(&request) {
-            http::close(client);
-            return Ok(());
-        }
-        return Err(CommandError::unknown_command(&request));
-    };
-    let (spec, words_read) = if request.len() > 1 && is_container(command) {
-        let sub = request.arg(1);
-        let spec = table::find_sub_command(command, sub)
-            .ok_or_else(|| CommandError::unknown_sub_command(command.name, sub))?;
-        (spec, 2)
-    } else {
-        (command, 1)
-    };
-    if !spec.accepts(request.len()) {
-        // GET is a command of both.
-        if http::is_http(&request) {
-            http::close(client);
-            return Ok(());
-        }
-        shared.command_stats.reject(&client.tally, spec.id);
-        return Err(CommandError::wrong_arity(spec.name));
+    let found = find(shared, client, &request);
+    if let (Err(_), Some(transaction)) = (&found, &mut client.transaction) {
+        transaction.fail();
     }
-    if !client.authenticated && !spec.has(flag::NO_AUTH) {
-        shared.command_stats.reject(&client.tally, spec.id);
-        return Err(CommandError::NO_AUTH);
+    let Some((spec, words_read)) = found? else { return Ok(()) };
+    if let Some(transaction) = &mut client.transaction
+        && !is_never_queued(spec.id)
+    {
+        let queued = transaction.queue(shared, &request).inspect_err(|_| transaction.fail());
+        client.entry.record_queued(client.transaction.as_ref().map(|transaction| transaction.count()));
+        queued?;
+        ReplyWriter::new(&mut output.bytes, client.version).simple("QUEUED");
+        return Ok(());
     }
     if client.tally.call(&shared.command_stats, spec.id) {
         client.entry.record_command(spec.id);
@@ -201,11 +199,58 @@ fn dispatch(
     result
 }
 
+/// The row of the command that a request names, and how many of its words that took; `None` where the request is HTTP, which ends the
+/// conversation.
+///
+/// # Errors
+/// There is no such command, the number of its words is wrong, or the client owes a password.
+fn find(
+    shared: &Shared,
+    client: &mut Client,
+    request: &Request<'_>,
+) -> Result<Option<(&'static Spec, usize)>, CommandError> {
+    let Some(command) = table::find(request.arg(0)) else {
+        if http::is_http(request) {
+            http::close(client);
+            return Ok(None);
+        }
+        return Err(CommandError::unknown_command(request));
+    };
+    let (spec, words_read) = if request.len() > 1 && is_container(command) {
+        let sub = request.arg(1);
+        let spec = table::find_sub_command(command, sub)
+            .ok_or_else(|| CommandError::unknown_sub_command(command.name, sub))?;
+        (spec, 2)
+    } else {
+        (command, 1)
+    };
+    if !spec.accepts(request.len()) {
+        // GET is a command of both.
+        if http::is_http(request) {
+            http::close(client);
+            return Ok(None);
+        }
+        shared.command_stats.reject(&client.tally, spec.id);
+        return Err(CommandError::wrong_arity(spec.name));
+    }
+    if !client.authenticated && !spec.has(flag::NO_AUTH) {
+        shared.command_stats.reject(&client.tally, spec.id);
+        return Err(CommandError::NO_AUTH);
+    }
+    Ok(Some((spec, words_read)))
+}
+
 #[inline]
 fn perform(spec: &'static Spec, words: Arguments<'_>, context: &mut Context<'_>) -> Result<(), CommandError> {
     let start = context.output.mark();
     Command::parse(spec, words)?.execute(context)?;
     context.check_length(start)
+}
+
+/// Whether a transaction does not queue the command.
+fn is_never_queued(id: table::Id) -> bool {
+    use table::Id;
+    matches!(id, Id::Multi | Id::Exec | Id::Discard | Id::Watch | Id::Quit | Id::Reset)
 }
 
 /// Whether the command's second word names a sub-command.

@@ -97,15 +97,22 @@ impl<'a> Command<'a> {
             Self::SetNx { key, value } => {
                 let options = SetOptions { condition: Condition::IfAbsent, ..SetOptions::default() };
                 let outcome = database.set_with(key, value, options)?;
+                if outcome.written {
+                    context.changed(key);
+                }
                 context.flag(outcome.written)
             }
             Self::GetSet { key, value } => {
                 let options = SetOptions { want_previous: true, ..SetOptions::default() };
                 let outcome = database.set_with(key, value, options)?;
+                context.changed(key);
                 context.value_or_null(outcome.previous)
             }
             Self::GetDel { key } => {
                 let value = database.take(key)?;
+                if value.is_some() {
+                    context.changed(key);
+                }
                 context.value_or_null(value)
             }
             Self::GetEx { key, lifetime } => get_and_expire(context, key, lifetime),
@@ -116,6 +123,7 @@ impl<'a> Command<'a> {
                     list.push((key, value));
                 }
                 database.set_many(&list)?;
+                list.iter().for_each(|(key, _)| context.changed(key));
                 context.ok()
             }
             Self::Append { key, value } => {
@@ -126,6 +134,7 @@ impl<'a> Command<'a> {
                     return Err(CommandError::from(plumbkv::Error::ValueTooLong { len: 0, max: longest }));
                 }
                 let length = database.append(key, value)?;
+                context.changed(key);
                 context.integer(length as i64)
             }
             Self::StrLen { key } => {
@@ -134,6 +143,7 @@ impl<'a> Command<'a> {
             }
             Self::Add { key, delta } => {
                 let value = database.increment(key, delta)?;
+                context.changed(key);
                 context.integer(value)
             }
         }
@@ -151,6 +161,7 @@ fn set(
     let plain = options.condition.is_none() && !options.answer_previous && matches!(expiry, Expiry::Clear);
     if plain {
         database.set(key, value)?;
+        context.changed(key);
         return context.ok();
     }
     let outcome = database.set_with(
@@ -162,6 +173,9 @@ fn set(
             want_previous: options.answer_previous,
         },
     )?;
+    if outcome.written {
+        context.changed(key);
+    }
     if options.answer_previous {
         context.value_or_null(outcome.previous)
     } else if outcome.written {
@@ -180,6 +194,9 @@ fn get_and_expire(context: &mut Context<'_>, key: &[u8], lifetime: Lifetime<'_>)
         Err(_) => return context.value_or_null(None),
     };
     let value = database.get_and_expire(key, expiry)?;
+    if value.is_some() {
+        context.changed(key);
+    }
     context.value_or_null(value)
 }
 

@@ -42,6 +42,8 @@ pub(crate) enum Group {
     String,
     /// About keys whatever they hold.
     Generic,
+    /// Executes several commands as one.
+    Transactions,
 }
 
 impl Group {
@@ -52,6 +54,7 @@ impl Group {
             Self::Server => "server",
             Self::String => "string",
             Self::Generic => "generic",
+            Self::Transactions => "transactions",
         }
     }
 }
@@ -145,6 +148,11 @@ commands! {
     ClientInfo "client|info" 2 [] (0 0 0) Connection "6.2.0" "O(1)" "Returns information about the connection.";
     ClientList "client|list" -2 [ADMIN DANGEROUS] (0 0 0) Connection "2.4.0" "O(N) with N the number of connections." "Lists the open connections.";
     ClientHelp "client|help" 2 [] (0 0 0) Connection "5.0.0" "O(1)" "Returns helpful text about the sub-commands of CLIENT.";
+    Multi "multi" 1 [FAST] (0 0 0) Transactions "1.2.0" "O(1)" "Starts a transaction.";
+    Exec "exec" 1 [] (0 0 0) Transactions "1.2.0" "Depends on commands in the transaction" "Executes all commands in a transaction.";
+    Discard "discard" 1 [FAST] (0 0 0) Transactions "2.0.0" "O(N), when N is the number of queued commands" "Discards a transaction.";
+    Watch "watch" -2 [FAST] (1 -1 1) Transactions "2.2.0" "O(1) for every key." "Monitors changes to keys to determine the execution of a transaction.";
+    Unwatch "unwatch" 1 [FAST] (0 0 0) Transactions "2.2.0" "O(1)" "Forgets about watched keys of a transaction.";
     Command "command" -1 [] (0 0 0) Server "2.8.13" "O(N) with N the number of commands." "Returns details about all commands.";
     CommandCount "command|count" 2 [] (0 0 0) Server "2.8.13" "O(1)" "Returns the number of commands.";
     CommandDocs "command|docs" -2 [] (0 0 0) Server "7.0.0" "O(N) with N the number of commands in the request." "Returns documentation of commands.";

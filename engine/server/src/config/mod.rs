@@ -58,6 +58,8 @@ settings! {
     "client-output-buffer-limit" "BYTES" false "Maximum size of a reply, and of all unread replies of a client; beyond it the client is disconnected. 0 for no limit [default: 1gb]";
     "pattern-cost-limit" "COUNT" false "Maximum number of backtracking steps for the glob patterns of one command [default: 10000000]";
     "auth-timeout" "SECONDS" false "Close connections that have not authenticated within this time; 0 for never [default: 60]";
+    "transaction-max-commands" "COUNT" false "Maximum number of commands queued between MULTI and EXEC [default: 1000000]";
+    "max-watched-keys" "COUNT" false "Maximum number of keys that one client watches [default: 100000]";
     "io" "auto|epoll|uring" false "I/O back end: io_uring needs Linux 6.1 and a seccomp profile that allows it; auto uses it where available, otherwise epoll [default: auto]";
     "io-threads" "COUNT|auto" false "I/O threads, 1 to 64 [default: auto, half of the CPUs available to the process, at most 8]";
     "busy-poll" "MICROSECONDS" false "How long an idle I/O thread polls before it sleeps: lower latency for one connection, at the cost of a CPU [default: 0]";

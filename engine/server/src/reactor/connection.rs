@@ -20,6 +20,7 @@ use super::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::{Mark, Replies};
 use crate::session::{Next, Session};
 use crate::shared::Shared;
+use crate::watches;
 use backpressure::Backpressure;
 use errand::{Errand, copied};
 use read_ahead::ReadAhead;
@@ -547,6 +548,8 @@ impl Connection {
         self.clear_input(pool);
         self.pending.clear(pool);
         self.session.forget_arguments(shared);
+        self.session.entry().close();
+        watches::unwatch(shared, self.session.entry());
         shared.client_memory.give_back(&shared.database, std::mem::take(&mut self.counted));
     }
 

@@ -9,8 +9,9 @@ use crate::command::CommandError;
 use crate::reactor::pending::Pending;
 use crate::reactor::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::Replies;
-use crate::session::{Next, Session};
+use crate::session::{Next, Queue, Session};
 use crate::shared::Shared;
+use crate::watches;
 
 /// Whose request it is. A connection may end meanwhile, and its place be another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(crate) struct Ticket {
 pub(crate) struct Job {
     /// Its bytes alone. A short one costs no more than the connection itself; a long one is counted.
     pub(crate) request: Kept,
+    /// `request` is the queue of a transaction with so many commands.
+    pub(crate) queued: Option<usize>,
     pub(crate) version: Version,
     pub(crate) entry: Arc<Entry>,
 }
@@ -37,6 +40,8 @@ pub(crate) struct Done {
     pub(crate) reply: Reply,
     /// The connection is to end behind its reply.
     pub(crate) closes: bool,
+    /// Of the replies from now on.
+    pub(crate) version: Version,
 }
 
 pub(crate) enum Reply {
@@ -77,8 +82,13 @@ impl Desk {
 
 impl Job {
     pub(super) fn execute(self, shared: &Shared, ticket: Ticket, desk: &mut Desk) -> Done {
-        let Self { request, version, entry } = self;
-        let mut session = Session::on_behalf(shared, entry, version);
+        let Self { request, queued, version, entry } = self;
+        let mut session = Session::on_behalf(shared, Arc::clone(&entry), version);
+        if let Some(count) = queued {
+            session.execute_queue(shared, Queue::of_job(request, count), &mut desk.replies);
+            let (closes, version) = (session.is_closing(), session.version());
+            return Done { ticket, reply: desk.reply(shared, version), closes, version };
+        }
         let start = desk.replies.mark();
         let progress = session.advance(shared, request.bytes(), &mut desk.replies, start);
         if progress.next == Next::Refuse {
@@ -87,7 +97,11 @@ impl Job {
         }
         session.forget_arguments(shared);
         drop(request);
-        Done { ticket, reply: desk.reply(shared, version), closes: progress.next == Next::Close }
+        if entry.is_closed() {
+            // WATCH of a connection that has ended meanwhile.
+            watches::unwatch(shared, &entry);
+        }
+        Done { ticket, reply: desk.reply(shared, version), closes: progress.next == Next::Close, version }
     }
 }
 

@@ -113,6 +113,41 @@ def a_pipeline_is_written_whole_before_it_is_read(r):
     assert r.get("bulk:999") == b"99999"
 
 
+def transactions(r):
+    # The default pipeline is a transaction.
+    assert r.pipeline().incr("hz").incr("hz").execute() == [1, 2]
+    pipe = r.pipeline()
+    pipe.set("a", "word").incr("a").set("b", 1)
+    try:
+        pipe.execute()
+    except redis.ResponseError as error:
+        assert "value is not an integer" in str(error), error
+    else:
+        raise AssertionError("a word was incremented")
+    assert r.get("b") == b"1"
+
+    def double(pipe):
+        value = int(pipe.get("n") or 1)
+        pipe.multi()
+        pipe.set("n", value * 2)
+
+    for _ in range(10):
+        assert r.transaction(double, "n") == [True]
+    assert r.get("n") == b"1024"
+    with r.pipeline() as pipe:
+        pipe.watch("n")
+        r.set("n", 1)
+        pipe.multi()
+        pipe.incr("n")
+        try:
+            pipe.execute()
+        except redis.WatchError:
+            pass
+        else:
+            raise AssertionError("a transaction ignored the change of a watched key")
+    assert r.get("n") == b"1"
+
+
 def client_lists(r):
     info = r.client_info()
     assert int(info["tot-mem"]) > 0 and info["qbuf-free"] is not None, info
@@ -188,6 +223,7 @@ TESTS = [
     many_at_once,
     pipelines,
     a_pipeline_is_written_whole_before_it_is_read,
+    transactions,
     client_lists,
     keyspace,
     large_values,

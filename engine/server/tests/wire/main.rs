@@ -28,3 +28,4 @@ mod restart;
 mod scheduling;
 mod server;
 mod tools;
+mod transactions;

@@ -204,6 +204,7 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
         Group::String => names.push("@string"),
         Group::Generic => names.push("@keyspace"),
         Group::Connection => names.push("@connection"),
+        Group::Transactions => names.push("@transaction"),
         Group::Server => {}
     }
     if spec.has(flag::ADMIN) {

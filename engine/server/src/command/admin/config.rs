@@ -128,6 +128,8 @@ static PARAMETERS: &[Parameter] = &[
     },
     limit!("pattern-cost-limit", Limit::PatternSteps),
     limit!("auth-timeout", Limit::AuthSeconds),
+    limit!("transaction-max-commands", Limit::QueuedCommands),
+    limit!("max-watched-keys", Limit::WatchedKeys),
     Parameter { name: "io-backend", get: |shared| shared.facts.io_backend.to_owned(), set: None },
 ];
 

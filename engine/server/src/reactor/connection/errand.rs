@@ -38,6 +38,7 @@ impl Connection {
     /// Takes the reply of the request that was executed elsewhere: a short one to the turn's, a long one to what waits. What was held back can be resumed then.
     pub(crate) fn end_errand(&mut self, pool: &mut Pool, done: Done, replies: &mut Replies) {
         self.errand = Errand::None;
+        self.session.set_version(done.version);
         match done.reply {
             Reply::Short(bytes) => replies.bytes.extend_from_slice(&bytes),
             Reply::Long(pending) => self.pending.append(pending),
@@ -79,10 +80,15 @@ impl Connection {
 
     /// Has a request executed elsewhere; `None`: there is no memory for it.
     pub(super) fn hand_over(&mut self, shared: &Shared, request: Option<Kept>, replies: &mut Replies) {
+        let (version, entry) = (self.session.version(), Arc::clone(self.session.entry()));
+        if let Some(queue) = self.session.take_handed() {
+            let (request, count) = queue.into_job();
+            self.errand = Errand::Ready(Job { request, queued: Some(count), version, entry });
+            return;
+        }
         match request {
             Some(request) => {
-                let (version, entry) = (self.session.version(), Arc::clone(self.session.entry()));
-                self.errand = Errand::Ready(Job { request, version, entry });
+                self.errand = Errand::Ready(Job { request, queued: None, version, entry });
             }
             None => self.complain(shared, replies, TOO_LONG),
         }

@@ -1,0 +1,164 @@
+//! Transactions of a session: requests are queued behind MULTI, and EXEC executes them together.
+//!
+//! EXEC has an exclusive turn ([`crate::turns`]), so that no request of another client runs between its
+//! commands. On a durable store its writes are one batch with one sync, and a worker executes it.
+
+use plumbkv::Buffer;
+use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser};
+
+use super::{Client, run};
+use crate::client_limits::Limit;
+use crate::command::CommandError;
+use crate::command::table::{self, Id};
+use crate::reactor::pool::{Kept, PIECE_BYTES};
+use crate::replies::Replies;
+use crate::shared::Shared;
+use crate::watches;
+
+/// The queue between MULTI and EXEC.
+#[derive(Default)]
+pub(crate) struct Transaction {
+    /// The requests in the protocol's own form, in pages that count under the memory cap.
+    requests: Option<Buffer>,
+    count: usize,
+    /// A request was refused: EXEC refuses all.
+    is_failed: bool,
+}
+
+/// A queue that EXEC executes.
+pub(crate) struct Queue {
+    requests: Option<Buffer>,
+    count: usize,
+}
+
+impl Transaction {
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn is_failed(&self) -> bool {
+        self.is_failed
+    }
+
+    /// EXEC will refuse all.
+    pub(crate) fn fail(&mut self) {
+        self.is_failed = true;
+        self.requests = None;
+    }
+
+    /// Queues a request.
+    ///
+    /// # Errors
+    /// There are too many, or there is no memory for it; EXEC will refuse all.
+    pub(crate) fn queue(&mut self, shared: &Shared, request: &Request<'_>) -> Result<(), CommandError> {
+        if self.is_failed {
+            return Ok(());
+        }
+        let limits = &shared.settings.limits;
+        let (most, longest) = (limits.count(Limit::QueuedCommands), limits.count(Limit::Request));
+        if self.count >= most {
+            let name = Limit::QueuedCommands.name();
+            return Err(CommandError::new(format!(
+                "ERR the transaction has more commands than {name} ({most})"
+            )));
+        }
+        let words = || request.iter();
+        let heads = format!("*{}\r\n", request.len()).len()
+            + words().map(|word| format!("${}\r\n\r\n", word.len()).len()).sum::<usize>();
+        let bytes = heads + words().map(<[u8]>::len).sum::<usize>();
+        let before = self.requests.as_ref().map_or(0, |requests| requests.len());
+        if before + bytes > longest {
+            let name = Limit::Request.name();
+            return Err(CommandError::new(format!(
+                "ERR the transaction is longer than {name} ({longest} bytes)"
+            )));
+        }
+        self.make_room(shared, before + bytes).map_err(|_| CommandError::OUT_OF_MEMORY)?;
+        let Some(requests) = &mut self.requests else { return Ok(()) };
+        requests.fill(format!("*{}\r\n", request.len()).as_bytes());
+        for word in words() {
+            requests.fill(format!("${}\r\n", word.len()).as_bytes());
+            requests.fill(word);
+            requests.fill(b"\r\n");
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    fn make_room(&mut self, shared: &Shared, bytes: usize) -> plumbkv::Result<()> {
+        match &mut self.requests {
+            Some(requests) if requests.capacity() >= bytes => Ok(()),
+            Some(requests) => {
+                requests.grow(bytes.max(requests.capacity() * 2)).or_else(|_| requests.grow(bytes))
+            }
+            None => {
+                self.requests = Some(shared.database.buffer(bytes.max(PIECE_BYTES))?);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn into_queue(self) -> Queue {
+        Queue { requests: self.requests, count: self.count }
+    }
+}
+
+/// Whether a request is EXEC.
+pub(super) fn is_exec(request: &Request<'_>) -> bool {
+    request.len() == 1 && table::find(request.arg(0)).is_some_and(|spec| spec.id == Id::Exec)
+}
+
+impl Queue {
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Executes the queue for `client`, and writes the reply of EXEC. The thread has an exclusive turn.
+    pub(crate) fn execute(self, shared: &Shared, client: &mut Client, output: &mut Replies) {
+        let start = output.mark();
+        if client.tally.call(&shared.command_stats, Id::Exec) {
+            client.entry.record_command(Id::Exec);
+        }
+        if let Err(error) = self.reply(shared, client, output) {
+            output.go_back(start);
+            ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
+            shared.command_stats.answer_error(error.text());
+        }
+        client.entry.record_queued(None);
+        watches::unwatch(shared, &client.entry);
+    }
+
+    fn reply(self, shared: &Shared, client: &mut Client, output: &mut Replies) -> Result<(), CommandError> {
+        if watches::is_broken(shared, &client.entry)? {
+            ReplyWriter::new(&mut output.bytes, client.version).null_array();
+            return Ok(());
+        }
+        let group = shared.database.begin_group();
+        ReplyWriter::new(&mut output.bytes, client.version).array(self.count);
+        let mut rest: &[u8] = self.requests.as_deref().unwrap_or_default();
+        // They were accepted under the limits of their time.
+        let mut parser = RequestParser::new(Limits { max_arguments: usize::MAX, ..Limits::default() });
+        for _ in 0..self.count {
+            let Parsed::Complete { value: request, consumed } = parser.parse(rest) else {
+                return Err(CommandError::fixed("ERR a queued request cannot be read; please report this"));
+            };
+            if !run(shared, client, request, output) {
+                return Err(CommandError::WOULD_BLOCK);
+            }
+            rest = &rest[consumed..];
+        }
+        group.commit().map_err(CommandError::from)
+    }
+
+    /// What a worker is given.
+    pub(crate) fn into_job(self) -> (Kept, usize) {
+        let requests = self.requests.map_or_else(|| Kept::Piece(Vec::new()), Kept::Pages);
+        (requests, self.count)
+    }
+
+    /// What a worker was given.
+    pub(crate) fn of_job(requests: Kept, count: usize) -> Self {
+        let requests = if let Kept::Pages(buffer) = requests { Some(buffer) } else { None };
+        Self { requests, count }
+    }
+}

@@ -1,0 +1,157 @@
+//! Watched keys: which connections a write of a key fails the transaction of (`WATCH`).
+//!
+//! A write costs one load while nothing is watched. Keys that expire or are evicted are written by no
+//! command, so a transaction also checks whether its watched keys still exist.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::client_limits::Limit;
+use crate::clients::Entry;
+use crate::command::CommandError;
+use crate::shared::Shared;
+
+/// Memory that a watched key is counted with, besides its bytes.
+const KEY_BYTES: u64 = 256;
+
+/// What one connection watches.
+#[derive(Debug, Default)]
+pub(crate) struct Watching {
+    /// A watched key was changed.
+    is_touched: AtomicBool,
+    /// Each key, and whether it existed when WATCH named it.
+    // std Mutex: taken by WATCH and what ends it, and by FLUSHALL.
+    keys: Mutex<Vec<(Box<[u8]>, bool)>>,
+}
+
+impl Watching {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Box<[u8]>, bool)>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_touched(&self) -> bool {
+        self.is_touched.load(Ordering::Acquire)
+    }
+
+    fn touch(&self) {
+        self.is_touched.store(true, Ordering::Release);
+    }
+}
+
+/// WATCH: fails the next transaction of `entry` if `key` is changed until then.
+pub(crate) fn watch(shared: &Shared, entry: &Arc<Entry>, key: &[u8]) -> Result<(), CommandError> {
+    let most = shared.settings.limits.count(Limit::WatchedKeys);
+    if entry.watching.lock().len() >= most {
+        let name = Limit::WatchedKeys.name();
+        return Err(CommandError::new(format!("ERR the client would watch more keys than {name} ({most})")));
+    }
+    let bytes = KEY_BYTES + key.len() as u64;
+    shared.client_memory.take(&shared.database, bytes).map_err(|_| CommandError::OUT_OF_MEMORY)?;
+    // Watched first, looked up then: a write between the two is noticed.
+    let is_new = shared.watches.add(entry, key);
+    let existed = if is_new { shared.database.exists(key) } else { Ok(false) };
+    match existed {
+        Ok(existed) if is_new => entry.watching.lock().push((Box::from(key), existed)),
+        Ok(_) => shared.client_memory.give_back(&shared.database, bytes),
+        Err(error) => {
+            shared.watches.remove(entry, std::iter::once(key));
+            shared.client_memory.give_back(&shared.database, bytes);
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+/// Ends all that `entry` watches: UNWATCH, DISCARD, EXEC, and the end of the connection.
+pub(crate) fn unwatch(shared: &Shared, entry: &Entry) {
+    let keys = std::mem::take(&mut *entry.watching.lock());
+    entry.watching.is_touched.store(false, Ordering::Release);
+    if keys.is_empty() {
+        return;
+    }
+    shared.watches.remove(entry, keys.iter().map(|(key, _)| &**key));
+    let bytes = keys.iter().map(|(key, _)| KEY_BYTES + key.len() as u64).sum();
+    shared.client_memory.give_back(&shared.database, bytes);
+}
+
+/// Whether a watched key of `entry` has changed, expired or been evicted since WATCH.
+pub(crate) fn is_broken(shared: &Shared, entry: &Entry) -> plumbkv::Result<bool> {
+    if entry.watching.is_touched() {
+        return Ok(true);
+    }
+    for (key, existed) in entry.watching.lock().iter() {
+        if *existed && !shared.database.exists(key)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The connections that watch each key.
+type ByKey = HashMap<Box<[u8]>, Vec<Arc<Entry>>>;
+
+/// The watched keys of all connections.
+#[derive(Debug, Default)]
+pub(crate) struct Watches {
+    /// Keys in `by_key`.
+    count: AtomicUsize,
+    // std Mutex: taken by WATCH and what ends it, and by writes while anything is watched.
+    by_key: Mutex<ByKey>,
+}
+
+impl Watches {
+    fn lock(&self) -> MutexGuard<'_, ByKey> {
+        self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether any key is watched.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// Lets `entry` watch `key`; false if it does already.
+    pub(crate) fn add(&self, entry: &Arc<Entry>, key: &[u8]) -> bool {
+        let mut by_key = self.lock();
+        let watchers = by_key.entry(Box::from(key)).or_default();
+        if watchers.iter().any(|watcher| watcher.id == entry.id) {
+            return false;
+        }
+        watchers.push(Arc::clone(entry));
+        self.count.store(by_key.len(), Ordering::Release);
+        true
+    }
+
+    /// Ends what `entry` watches of `keys`.
+    pub(crate) fn remove<'k>(&self, entry: &Entry, keys: impl Iterator<Item = &'k [u8]>) {
+        let mut by_key = self.lock();
+        for key in keys {
+            if let Some(watchers) = by_key.get_mut(key) {
+                watchers.retain(|watcher| watcher.id != entry.id);
+                if watchers.is_empty() {
+                    by_key.remove(key);
+                }
+            }
+        }
+        self.count.store(by_key.len(), Ordering::Release);
+    }
+
+    /// A command has changed `key`.
+    pub(crate) fn touch(&self, key: &[u8]) {
+        if let Some(watchers) = self.lock().get(key) {
+            watchers.iter().for_each(|watcher| watcher.watching.touch());
+        }
+    }
+
+    /// A command has removed all keys: those that existed are changed.
+    pub(crate) fn touch_all(&self) {
+        let watchers: Vec<Arc<Entry>> = self.lock().values().flatten().map(Arc::clone).collect();
+        for watcher in watchers {
+            let keys = watcher.watching.lock();
+            if keys.iter().any(|(_, existed)| *existed) {
+                watcher.watching.touch();
+            }
+        }
+    }
+}
