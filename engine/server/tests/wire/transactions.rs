@@ -116,6 +116,30 @@ fn requests_of_many_words_are_queued_and_others_see_nothing_before_exec() {
     other.check("GET last", b"$1\r\n1\r\n");
 }
 
+/// The commands before one that commits them in part were answered: they may not be lost while EXEC succeeds.
+#[test]
+fn a_transaction_above_the_memory_of_a_batch_fails_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let server = Server::start(&["--data", path, "--memory-budget", "1mib"]);
+    let mut client = server.client();
+    let value = "v".repeat(20_000);
+    for middle in ["PING", "KEYS *", "FLUSHALL"] {
+        client.check("SET before 1", b"+OK\r\n");
+        client.check("MULTI", b"+OK\r\n");
+        for number in 0..20 {
+            client.check(&format!("SET key:{number} {value}"), b"+QUEUED\r\n");
+        }
+        client.check(middle, b"+QUEUED\r\n");
+        client.check("SET after 1", b"+QUEUED\r\n");
+        client.send(b"EXEC\r\n");
+        let reply = String::from_utf8(client.receive()).unwrap();
+        assert!(reply.starts_with("-ERR the batch has"), "{middle}: {reply}");
+        client.check("EXISTS key:0 key:1 after", b":0\r\n");
+        client.check("GET before", b"$1\r\n1\r\n");
+    }
+}
+
 #[test]
 fn transfers_are_seen_whole_or_not_at_all() {
     for threads in ["1", "2"] {

@@ -50,7 +50,36 @@ impl Entries for Direct<'_> {
 }
 
 /// The last value of each key that was written; `None` where it was deleted.
-pub(super) type Written = BTreeMap<Box<[u8]>, Option<Timed<Vec<u8>>>>;
+#[derive(Default)]
+pub(super) struct Written {
+    values: BTreeMap<Box<[u8]>, Option<Timed<Vec<u8>>>>,
+    /// Bytes of keys and values.
+    bytes: usize,
+}
+
+impl Written {
+    pub(super) const fn new() -> Self {
+        Self { values: BTreeMap::new(), bytes: 0 }
+    }
+
+    /// Memory of keys, values and their places, in bytes.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        (self.bytes + self.values.len() * PLACE_BYTES) as u64
+    }
+
+    fn insert(&mut self, key: &[u8], value: Option<Timed<&[u8]>>) {
+        let len = |value: &Option<Timed<Vec<u8>>>| value.as_ref().map_or(0, |(value, _)| value.len());
+        let value = value.map(|(value, until_ms)| (value.to_vec(), until_ms));
+        self.bytes += len(&value);
+        match self.values.insert(Box::from(key), value) {
+            Some(before) => self.bytes -= len(&before),
+            None => self.bytes += key.len(),
+        }
+    }
+}
+
+/// What a key's place in the map takes besides its bytes.
+const PLACE_BYTES: usize = 96;
 
 /// Keeps the last value of each key, for one write in the end.
 pub(super) struct Combined<'a> {
@@ -68,20 +97,23 @@ impl<'a> Combined<'a> {
         Self { durable, written }
     }
 
+    /// Forgets what earlier operations have written, once it is committed.
+    pub(super) fn forget(&mut self) {
+        self.written = Written::new();
+    }
+
     pub(super) fn into_written(self) -> Written {
         self.written
     }
 
     /// Whether there is anything to be written.
     pub(super) fn is_changed(&self) -> bool {
-        !self.written.is_empty()
+        !self.written.values.is_empty()
     }
 
     pub(super) fn commit(&self) -> Result<()> {
-        let len = |value: &Option<Timed<Vec<u8>>>| value.as_ref().map_or(0, |(value, _)| value.len());
-        let bytes = self.written.iter().map(|(key, value)| key.len() + len(value)).sum();
-        self.durable.write_batch(bytes, |batch| {
-            for (key, value) in &self.written {
+        self.durable.write_batch(self.written.bytes, |batch| {
+            for (key, value) in &self.written.values {
                 batch.put_timed(key, value.as_ref().map(|(value, until_ms)| (&value[..], *until_ms)));
             }
         })
@@ -89,7 +121,7 @@ impl<'a> Combined<'a> {
 
     /// What an earlier operation left of a key, if one has written it; entries whose time is over are gone.
     fn found(&self, key: &[u8]) -> Option<Option<&Timed<Vec<u8>>>> {
-        let written = self.written.get(key)?.as_ref();
+        let written = self.written.values.get(key)?.as_ref();
         Some(written.filter(|(_, until_ms)| until_ms.is_none_or(|until_ms| until_ms > self.now_ms())))
     }
 }
@@ -116,7 +148,7 @@ impl Entries for Combined<'_> {
     fn write(&mut self, writes: &[Write]) -> Result<()> {
         self.durable.check_entries(writes)?;
         for (key, value) in writes {
-            self.written.insert(Box::from(*key), value.map(|(value, until_ms)| (value.to_vec(), until_ms)));
+            self.written.insert(key, *value);
         }
         Ok(())
     }

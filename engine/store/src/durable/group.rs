@@ -3,12 +3,15 @@
 //! A server executes the commands of a transaction one after the other. Reads of the thread see its own
 //! earlier writes, which are kept in an overlay until they are committed. Other threads see all of them
 //! or none. The caller keeps other writers away meanwhile: no lock of a key is taken.
+//!
+//! The overlay may take as much memory as a batch. A group that exceeds it, or a part of which could not
+//! be committed, has failed: all its further calls and its commit return that error.
 
 use std::cell::{Cell, RefCell};
 
 use super::Durable;
 use super::entries::{Combined, Written};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 // Under shuttle all threads are one thread of the system.
 #[cfg(shuttle)]
@@ -17,7 +20,13 @@ use crate::lsm::sync::thread_local;
 thread_local! {
     /// The address of the database that has a group on this thread; 0 for none.
     static OWNER: Cell<usize> = const { Cell::new(0) };
-    static WRITTEN: RefCell<Written> = const { RefCell::new(Written::new()) };
+    static GROUP: RefCell<Group> = const { RefCell::new(Group { written: Written::new(), failure: None }) };
+}
+
+#[derive(Default)]
+struct Group {
+    written: Written,
+    failure: Option<Error>,
 }
 
 impl Durable {
@@ -32,7 +41,7 @@ impl Durable {
 
     /// Keeps the writes of this thread from now on.
     pub(crate) fn begin_group(&self) {
-        WRITTEN.with(|written| written.borrow_mut().clear());
+        GROUP.with(RefCell::take);
         OWNER.with(|owner| owner.set(self.address()));
     }
 
@@ -47,7 +56,7 @@ impl Durable {
     pub(crate) fn discard_group(&self) {
         if self.is_grouped() {
             OWNER.with(|owner| owner.set(0));
-            WRITTEN.with(|written| written.borrow_mut().clear());
+            GROUP.with(RefCell::take);
         }
     }
 
@@ -56,17 +65,36 @@ impl Durable {
         if !self.is_grouped() {
             return Ok(());
         }
-        let written = WRITTEN.with(|written| std::mem::take(&mut *written.borrow_mut()));
-        let combined = Combined::over(self, written);
-        if combined.is_changed() { combined.commit() } else { Ok(()) }
+        self.grouped(|entries| {
+            let done = if entries.is_changed() { entries.commit() } else { Ok(()) };
+            entries.forget();
+            done
+        })
+        .inspect_err(|error| self.fail(error))
     }
 
     /// Reads and writes of the group.
     pub(super) fn grouped<R>(&self, operation: impl FnOnce(&mut Combined<'_>) -> Result<R>) -> Result<R> {
-        let written = WRITTEN.with(|written| std::mem::take(&mut *written.borrow_mut()));
+        let Group { written, failure } = GROUP.with(RefCell::take);
+        if let Some(error) = failure {
+            self.fail(&error);
+            return Err(error);
+        }
         let mut combined = Combined::over(self, written);
         let done = operation(&mut combined);
-        WRITTEN.with(|written| *written.borrow_mut() = combined.into_written());
+        let written = combined.into_written();
+        let (len, max) = (written.memory_bytes(), self.limits.batch);
+        if len > max {
+            let error = Error::BatchTooLong { len, max, unit: "bytes of memory, a quarter of the budget" };
+            self.fail(&error);
+            return Err(error);
+        }
+        GROUP.with(|group| group.replace(Group { written, failure: None }));
         done
+    }
+
+    /// Lets the group fail, and forgets what it has kept.
+    fn fail(&self, error: &Error) {
+        GROUP.with(|group| group.replace(Group { written: Written::new(), failure: Some(error.clone()) }));
     }
 }
