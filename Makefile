@@ -148,7 +148,7 @@ cap: ## Peak memory beside the cap under everything that makes it grow: 2, 64, 5
 
 faults: ## What badly behaved clients do to a release build: full numbers, both back ends, latency beside them judged
 	@failed=; for io in epoll auto; do echo "faults: --io $$io"; PLUMBKV_FAULTS=full TEST_IO=$$io \
-	cargo test --locked --release -p plumbkv-server --test wire faults:: -- --test-threads=1 --nocapture || failed=1; done; \
+	cargo test --locked --release -p plumbkv-server --test wire -- faults:: backpressure:: restart:: transactions:: --test-threads=1 --nocapture || failed=1; done; \
 	[ -z "$$failed" ]
 
 torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes: release build; counts, seed and versions go to engine/store/docs/torture.log

@@ -15,12 +15,14 @@ use crate::command::{self, CommandError};
 use crate::replies::{Mark, Replies};
 use crate::shared::Shared;
 use crate::tally::Tally;
+use crate::turns::SharedTurn;
 use crate::watches;
 
+mod backlog;
 mod transaction;
 
+pub(crate) use transaction::Transaction;
 use transaction::is_exec;
-pub(crate) use transaction::{Queue, Transaction};
 
 /// One client's conversation.
 pub(crate) struct Session {
@@ -31,7 +33,7 @@ pub(crate) struct Session {
     left: usize,
     client: Client,
     /// A transaction that is to be executed by a worker.
-    handed: Option<Queue>,
+    handed: Option<Box<Transaction>>,
     /// Which limits the parser has, so that they change only when this does: those of a client who has given the
     /// password, and those of which version of the settings.
     limits_are_for: (bool, u64),
@@ -88,16 +90,6 @@ const FEW_ARGUMENTS: usize = 16;
 /// Requests with more arguments than this are counted under the memory cap while they run, so many bytes for each: what commands make of them.
 const MANY_ARGUMENTS: usize = 128;
 const RUN_BYTES: u64 = 128;
-
-/// Replies that may wait before backpressure begins, in bytes.
-const MOST_WAITING: usize = 1 << 20;
-const LEAST_WAITING: usize = 64 << 10;
-
-/// A client that does not read may hold this share of the cap in requests, and as much in replies.
-const BACKLOG_SHARE: u64 = 4;
-
-/// The same for a client who still owes a password.
-const UNAUTHENTICATED_HIGH_WATER: usize = 16 << 10;
 
 /// The longest request of a client who still owes a password, in bytes.
 const UNAUTHENTICATED_REQUEST: usize = 64 << 10;
@@ -187,21 +179,14 @@ impl Session {
             ahead = ahead.saturating_sub(1);
             match self.parser.parse(&input[consumed..]) {
                 Parsed::Complete { value: request, consumed: length } if length <= longest => {
-                    let queue = if is_exec(&request) { self.client.take_queue() } else { None };
-                    let is_done = match queue {
+                    let is_done = match self.client.take_executable(&request) {
                         None => run(shared, &mut self.client, request, output),
-                        Some(queue) if NonBlocking::is_on() => {
-                            self.handed = Some(queue);
+                        Some(transaction) if NonBlocking::is_on() => {
+                            self.handed = Some(transaction);
                             false
                         }
-                        Some(queue) => {
-                            self.client.extra_work += queue.count();
-                            // Not while it has a shared turn: it would wait for itself.
-                            drop(turn);
-                            let alone = shared.turns.exclusive();
-                            queue.execute(shared, &mut self.client, output);
-                            drop(alone);
-                            turn = shared.turns.shared();
+                        Some(transaction) => {
+                            turn = self.execute(shared, *transaction, turn, output);
                             true
                         }
                     };
@@ -245,15 +230,38 @@ impl Session {
         Progress { consumed, produced, next }
     }
 
+    /// Executes a transaction in an exclusive turn, in place of the shared one.
+    #[cold]
+    fn execute<'t>(
+        &mut self,
+        shared: &'t Shared,
+        transaction: Transaction,
+        turn: SharedTurn<'t>,
+        output: &mut Replies,
+    ) -> SharedTurn<'t> {
+        self.client.extra_work += transaction.count();
+        // With a shared turn it would wait for itself.
+        drop(turn);
+        let alone = shared.turns.exclusive();
+        transaction.execute(shared, &mut self.client, output);
+        drop(alone);
+        shared.turns.shared()
+    }
+
     /// Takes the transaction that a worker is to execute, where the last request was its EXEC.
-    pub(crate) fn take_handed(&mut self) -> Option<Queue> {
+    pub(crate) fn take_handed(&mut self) -> Option<Box<Transaction>> {
         self.handed.take()
     }
 
     /// Executes a transaction of a client that another session has, on a worker.
-    pub(crate) fn execute_queue(&mut self, shared: &Shared, queue: Queue, output: &mut Replies) {
+    pub(crate) fn execute_on_worker(
+        &mut self,
+        shared: &Shared,
+        transaction: Transaction,
+        output: &mut Replies,
+    ) {
         let alone = shared.turns.exclusive_for_worker();
-        queue.execute(shared, &mut self.client, output);
+        transaction.execute(shared, &mut self.client, output);
         drop(alone);
         self.client.tally.flush(&shared.command_stats);
     }
@@ -310,31 +318,6 @@ impl Session {
         if authenticated { longest } else { longest.min(UNAUTHENTICATED_REQUEST) }
     }
 
-    /// Replies that may wait for this client before backpressure begins, in bytes: a megabyte, but no large part of a small
-    /// store.
-    pub(crate) fn high_water(&self, shared: &Shared) -> usize {
-        if !self.client.authenticated {
-            return UNAUTHENTICATED_HIGH_WATER;
-        }
-        usize::try_from(shared.database.cap() / 32).unwrap_or(MOST_WAITING).clamp(LEAST_WAITING, MOST_WAITING)
-    }
-
-    /// What this client may make the server hold while it does not read.
-    pub(crate) fn backlog(&self, shared: &Shared) -> Backlog {
-        if !self.client.authenticated {
-            let (requests, replies) = (UNAUTHENTICATED_REQUEST, UNAUTHENTICATED_HIGH_WATER);
-            return Backlog { requests, replies, bound: Bound::Unauthenticated };
-        }
-        let limits = &shared.settings.limits;
-        let share = usize::try_from(shared.database.cap() / BACKLOG_SHARE).unwrap_or(usize::MAX);
-        let output = limits.count(Limit::Output);
-        Backlog {
-            requests: limits.count(Limit::Request).min(share),
-            replies: output.min(share),
-            bound: if output <= share { Bound::Limit } else { Bound::Cap },
-        }
-    }
-
     /// Why this client has had its time, if it has; one whose connection is `closing` has only to take its replies.
     pub(crate) fn overdue(&self, shared: &Shared, closing: bool) -> Option<String> {
         let now_ms = shared.clock_ms();
@@ -363,37 +346,6 @@ impl Session {
     }
 }
 
-/// What a client may make the server hold before it reads its replies.
-pub(crate) struct Backlog {
-    /// Bytes of requests that are kept unexecuted.
-    pub(crate) requests: usize,
-    /// Bytes of replies.
-    pub(crate) replies: usize,
-    bound: Bound,
-}
-
-/// Which limit the bound on replies is.
-enum Bound {
-    Limit,
-    Cap,
-    Unauthenticated,
-}
-
-impl Backlog {
-    /// The error for a client that goes on writing when the bound on replies is reached.
-    pub(crate) fn error(&self) -> String {
-        let bytes = self.replies;
-        let text = match self.bound {
-            Bound::Limit => format!("ERR unread replies exceed {} ({bytes} bytes)", Limit::Output.name()),
-            Bound::Cap => format!("OOM unread replies exceed a quarter of maxmemory ({bytes} bytes)"),
-            Bound::Unauthenticated => {
-                format!("ERR unread replies exceed what an unauthenticated client may have ({bytes} bytes)")
-            }
-        };
-        format!("{text}; the connection is closed")
-    }
-}
-
 /// Asks for the memory that the next requests will need; answers how many they are, at least one.
 fn look_ahead(shared: &Shared, input: &[u8]) -> usize {
     let mut keys = [&[][..]; PREFETCHED_KEYS];
@@ -415,6 +367,7 @@ fn look_ahead(shared: &Shared, input: &[u8]) -> usize {
 /// Runs a request; one with very many arguments only where there is memory for what becomes of them. False where it would have to wait and this thread does not, or would
 /// take so long that others should not wait for it: then nothing has happened.
 #[must_use]
+#[inline(always)] // Two places call it, and each request of the one passes here.
 fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) -> bool {
     let beside = if request.len() > MANY_ARGUMENTS { request.len() as u64 * RUN_BYTES } else { 0 };
     // To queue a request takes no longer than to copy it.
@@ -452,10 +405,10 @@ impl Client {
         self.entry.record_version(version);
     }
 
-    /// Takes the transaction that EXEC executes; `None` where there is none, or a request of it was refused.
-    fn take_queue(&mut self) -> Option<Queue> {
-        let is_whole = self.transaction.as_ref().is_some_and(|transaction| !transaction.is_failed());
-        if is_whole { self.transaction.take().map(|transaction| transaction.into_queue()) } else { None }
+    /// Takes the transaction that a request executes; `None` where it is not EXEC, or a queued request was refused.
+    #[inline]
+    fn take_executable(&mut self, request: &Request<'_>) -> Option<Box<Transaction>> {
+        self.transaction.take_if(|transaction| is_exec(request) && !transaction.is_failed())
     }
 
     /// RESET: as after connecting.

@@ -41,26 +41,39 @@ impl Watching {
 
 /// WATCH: fails the next transaction of `entry` if `key` is changed until then.
 pub(crate) fn watch(shared: &Shared, entry: &Arc<Entry>, key: &[u8]) -> Result<(), CommandError> {
+    // Watched first, looked up then: a write between the two is noticed.
+    if !shared.watches.add(entry, key) {
+        return Ok(());
+    }
+    let existed = count(shared, entry, key).and_then(|()| {
+        shared.database.exists(key).map_err(|error| {
+            shared.client_memory.give_back(&shared.database, bytes_of(key));
+            error.into()
+        })
+    });
+    match existed {
+        Ok(existed) => entry.watching.lock().push((Box::from(key), existed)),
+        Err(error) => {
+            shared.watches.remove(entry, std::iter::once(key));
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Counts one watched key more of `entry` under its limit and under the memory cap.
+fn count(shared: &Shared, entry: &Entry, key: &[u8]) -> Result<(), CommandError> {
     let most = shared.settings.limits.count(Limit::WatchedKeys);
     if entry.watching.lock().len() >= most {
         let name = Limit::WatchedKeys.name();
         return Err(CommandError::new(format!("ERR the client would watch more keys than {name} ({most})")));
     }
-    let bytes = KEY_BYTES + key.len() as u64;
-    shared.client_memory.take(&shared.database, bytes).map_err(|_| CommandError::OUT_OF_MEMORY)?;
-    // Watched first, looked up then: a write between the two is noticed.
-    let is_new = shared.watches.add(entry, key);
-    let existed = if is_new { shared.database.exists(key) } else { Ok(false) };
-    match existed {
-        Ok(existed) if is_new => entry.watching.lock().push((Box::from(key), existed)),
-        Ok(_) => shared.client_memory.give_back(&shared.database, bytes),
-        Err(error) => {
-            shared.watches.remove(entry, std::iter::once(key));
-            shared.client_memory.give_back(&shared.database, bytes);
-            return Err(error.into());
-        }
-    }
-    Ok(())
+    shared.client_memory.take(&shared.database, bytes_of(key)).map_err(|_| CommandError::OUT_OF_MEMORY)
+}
+
+/// Memory that a watched key is counted with.
+fn bytes_of(key: &[u8]) -> u64 {
+    KEY_BYTES + key.len() as u64
 }
 
 /// Ends all that `entry` watches: UNWATCH, DISCARD, EXEC, and the end of the connection.
@@ -71,7 +84,7 @@ pub(crate) fn unwatch(shared: &Shared, entry: &Entry) {
         return;
     }
     shared.watches.remove(entry, keys.iter().map(|(key, _)| &**key));
-    let bytes = keys.iter().map(|(key, _)| KEY_BYTES + key.len() as u64).sum();
+    let bytes = keys.iter().map(|(key, _)| bytes_of(key)).sum();
     shared.client_memory.give_back(&shared.database, bytes);
 }
 
@@ -135,6 +148,11 @@ impl Watches {
             }
         }
         self.count.store(by_key.len(), Ordering::Release);
+    }
+
+    /// Whether any connection watches `key`.
+    pub(crate) fn has(&self, key: &[u8]) -> bool {
+        self.lock().contains_key(key)
     }
 
     /// A command has changed `key`.

@@ -178,9 +178,14 @@ fn delete_many(context: &Context<'_>, keys: &[&[u8]]) -> Result<i64, CommandErro
         return Ok(database.delete_many(keys)? as i64);
     }
     // A watched key that did not exist is not changed.
-    let existed = keys.iter().map(|key| database.exists(key)).collect::<plumbkv::Result<Vec<_>>>()?;
+    let mut existed = Vec::new();
+    for key in keys.iter().filter(|key| context.shared.watches.has(key)) {
+        if database.exists(key)? {
+            existed.push(*key);
+        }
+    }
     let removed = database.delete_many(keys)?;
-    keys.iter().zip(existed).filter(|(_, existed)| *existed).for_each(|(key, _)| context.changed(key));
+    existed.into_iter().for_each(|key| context.changed(key));
     Ok(removed as i64)
 }
 

@@ -139,12 +139,17 @@ static FAILURES_LOGGED: Sparingly = Sparingly::new();
 /// Runs one request and appends its reply. An empty request (a blank inline line) has none. False where it would have to wait and this thread does not
 /// ([`plumbkv::NonBlocking`]): then nothing has happened.
 #[must_use]
+#[inline(always)]
 pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) -> bool {
     if request.is_empty() {
         return true;
     }
     let start = output.mark();
-    if let Err(error) = dispatch(shared, client, request, output) {
+    let mut is_executed = false;
+    if let Err(error) = dispatch(shared, client, request, output, &mut is_executed) {
+        if let Some(transaction) = client.transaction.as_mut().filter(|_| !is_executed) {
+            transaction.fail();
+        }
         // A reply may have been half written when its command failed, MGET's for instance.
         output.go_back(start);
         if error.would_block() {
@@ -162,26 +167,46 @@ pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, ou
     true
 }
 
+/// `is_executed` becomes true when the command is neither refused nor queued.
 fn dispatch(
     shared: &Shared,
     client: &mut Client,
     request: Request<'_>,
     output: &mut Replies,
+    is_executed: &mut bool,
 ) -> Result<(), CommandError> {
-    let found = find(shared, client, &request);
-    if let (Err(_), Some(transaction)) = (&found, &mut client.transaction) {
-        transaction.fail();
+    let Some(command) = table::find(request.arg(0)) else {
+        if http::is_http(&request) {
+            http::close(client);
+            return Ok(());
+        }
+        return Err(CommandError::unknown_command(&request));
+    };
+    let (spec, words_read) = if request.len() > 1 && is_container(command) {
+        let sub = request.arg(1);
+        let spec = table::find_sub_command(command, sub)
+            .ok_or_else(|| CommandError::unknown_sub_command(command.name, sub))?;
+        (spec, 2)
+    } else {
+        (command, 1)
+    };
+    if !spec.accepts(request.len()) {
+        // GET is a command of both.
+        if http::is_http(&request) {
+            http::close(client);
+            return Ok(());
+        }
+        shared.command_stats.reject(&client.tally, spec.id);
+        return Err(CommandError::wrong_arity(spec.name));
     }
-    let Some((spec, words_read)) = found? else { return Ok(()) };
-    if let Some(transaction) = &mut client.transaction
-        && !is_never_queued(spec.id)
-    {
-        let queued = transaction.queue(shared, &request).inspect_err(|_| transaction.fail());
-        client.entry.record_queued(client.transaction.as_ref().map(|transaction| transaction.count()));
-        queued?;
-        ReplyWriter::new(&mut output.bytes, client.version).simple("QUEUED");
-        return Ok(());
+    if !client.authenticated && !spec.has(flag::NO_AUTH) {
+        shared.command_stats.reject(&client.tally, spec.id);
+        return Err(CommandError::NO_AUTH);
     }
+    if client.transaction.is_some() && !is_never_queued(spec.id) {
+        return queue(shared, client, &request, output);
+    }
+    *is_executed = true;
     if client.tally.call(&shared.command_stats, spec.id) {
         client.entry.record_command(spec.id);
     }
@@ -199,45 +224,19 @@ fn dispatch(
     result
 }
 
-/// The row of the command that a request names, and how many of its words that took; `None` where the request is HTTP, which ends the
-/// conversation.
-///
-/// # Errors
-/// There is no such command, the number of its words is wrong, or the client owes a password.
-fn find(
+/// Adds a request to the client's transaction.
+#[cold]
+fn queue(
     shared: &Shared,
     client: &mut Client,
     request: &Request<'_>,
-) -> Result<Option<(&'static Spec, usize)>, CommandError> {
-    let Some(command) = table::find(request.arg(0)) else {
-        if http::is_http(request) {
-            http::close(client);
-            return Ok(None);
-        }
-        return Err(CommandError::unknown_command(request));
-    };
-    let (spec, words_read) = if request.len() > 1 && is_container(command) {
-        let sub = request.arg(1);
-        let spec = table::find_sub_command(command, sub)
-            .ok_or_else(|| CommandError::unknown_sub_command(command.name, sub))?;
-        (spec, 2)
-    } else {
-        (command, 1)
-    };
-    if !spec.accepts(request.len()) {
-        // GET is a command of both.
-        if http::is_http(request) {
-            http::close(client);
-            return Ok(None);
-        }
-        shared.command_stats.reject(&client.tally, spec.id);
-        return Err(CommandError::wrong_arity(spec.name));
-    }
-    if !client.authenticated && !spec.has(flag::NO_AUTH) {
-        shared.command_stats.reject(&client.tally, spec.id);
-        return Err(CommandError::NO_AUTH);
-    }
-    Ok(Some((spec, words_read)))
+    output: &mut Replies,
+) -> Result<(), CommandError> {
+    let Some(transaction) = &mut client.transaction else { return Ok(()) };
+    transaction.queue(shared, request)?;
+    client.entry.record_queued(Some(transaction.count()));
+    ReplyWriter::new(&mut output.bytes, client.version).simple("QUEUED");
+    Ok(())
 }
 
 #[inline]

@@ -152,7 +152,7 @@ fn a_watched_key_that_expires_fails_the_transaction_and_one_that_had_expired_doe
     driver.connect().ask(before[0]);
     driver.shared.clock.advance(100);
     assert!(survives(&driver, &[], |_| {}));
-    // Set again by somebody else after it has expired.
+    // Another client sets it again after it has expired.
     assert!(!survives(&driver, &["set k 1 px 100"], |other| {
         driver.shared.clock.advance(100);
         other.check("set k 1", "+OK\r\n");
@@ -201,6 +201,7 @@ fn the_limits_have_names_and_edges() {
          exec -> -EXECABORT Transaction discarded because of previous errors.|
          get a -> $1|2|
          watch a b -> +OK|
+         watch b a -> +OK|
          watch c -> -ERR the client would watch more keys than max-watched-keys (2)|
          unwatch -> +OK|
          config set client-query-buffer-limit 1mb -> +OK|

@@ -1,8 +1,17 @@
 //! May this peer connect? Protected mode and the limit on connections, decided from the peer's address.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
 
+use rustix::net::{SendFlags, SocketAddrAny, send};
+
+use super::peer::hang_up;
+use super::placement::Arrival;
+use crate::listener::Listener;
 use crate::shared::Shared;
+
+/// Connections accepted from a listener in one go, so that a storm of them leaves the served ones their turn.
+pub(super) const ACCEPTS: usize = 64;
 
 /// What a connection costs while it is idle, in bytes: what is known of it, its place among the others, and what the allocator adds.
 pub(crate) const CONNECTION_BYTES: u64 = 1024;
@@ -15,11 +24,36 @@ const PROTECTED: &str = "-DENIED PlumbKV is running in protected mode: no passwo
      from this host are served. To connect from elsewhere, set a password (--password, PLUMBKV_PASSWORD or CONFIG SET \
      requirepass from this host), or switch the protection off with --protected-mode no where the network is trusted.\r\n";
 
+/// Registers a connection that a listener has accepted; one that may not stay is told why, and closed.
+pub(super) fn receive(
+    shared: &Shared,
+    listener: &Listener,
+    (socket, address): (OwnedFd, Option<SocketAddrAny>),
+    scratch: &mut Vec<u8>,
+) -> Option<Arrival> {
+    let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
+    shared.counters.connections.add(1);
+    let counted = match admit(shared, peer) {
+        Ok(counted) => counted,
+        Err(text) => {
+            shared.counters.rejected.add(1);
+            // The socket buffer of a new connection has room; if not, closing says enough.
+            let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+            hang_up(&socket, scratch);
+            return None;
+        }
+    };
+    let (peer, local) = listener.names(&socket, peer);
+    tracing::debug!("{peer} connected");
+    let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
+    Some(Arrival { socket, entry, counted })
+}
+
 /// Lets a peer in and counts the connection under the memory cap, evicting keys for it; answers how many bytes were counted.
 ///
 /// # Errors
 /// The error line to send before closing.
-pub(crate) fn admit(shared: &Shared, peer: Option<SocketAddr>) -> Result<u64, &'static str> {
+fn admit(shared: &Shared, peer: Option<SocketAddr>) -> Result<u64, &'static str> {
     match refusal(shared, peer) {
         Some(text) => Err(text),
         None => count(shared),

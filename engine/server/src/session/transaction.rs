@@ -9,8 +9,8 @@ use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser};
 use super::{Client, run};
 use crate::client_limits::Limit;
 use crate::command::CommandError;
-use crate::command::table::{self, Id};
-use crate::reactor::pool::{Kept, PIECE_BYTES};
+use crate::command::table::Id;
+use crate::reactor::pool::PIECE_BYTES;
 use crate::replies::Replies;
 use crate::shared::Shared;
 use crate::watches;
@@ -23,12 +23,6 @@ pub(crate) struct Transaction {
     count: usize,
     /// A request was refused: EXEC refuses all.
     is_failed: bool,
-}
-
-/// A queue that EXEC executes.
-pub(crate) struct Queue {
-    requests: Option<Buffer>,
-    count: usize,
 }
 
 impl Transaction {
@@ -98,22 +92,7 @@ impl Transaction {
         }
     }
 
-    pub(crate) fn into_queue(self) -> Queue {
-        Queue { requests: self.requests, count: self.count }
-    }
-}
-
-/// Whether a request is EXEC.
-pub(super) fn is_exec(request: &Request<'_>) -> bool {
-    request.len() == 1 && table::find(request.arg(0)).is_some_and(|spec| spec.id == Id::Exec)
-}
-
-impl Queue {
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Executes the queue for `client`, and writes the reply of EXEC. The thread has an exclusive turn.
+    /// Executes the queued requests for `client`, and writes the reply of EXEC. The thread has an exclusive turn.
     pub(crate) fn execute(self, shared: &Shared, client: &mut Client, output: &mut Replies) {
         let start = output.mark();
         if client.tally.call(&shared.command_stats, Id::Exec) {
@@ -149,16 +128,9 @@ impl Queue {
         }
         group.commit().map_err(CommandError::from)
     }
+}
 
-    /// What a worker is given.
-    pub(crate) fn into_job(self) -> (Kept, usize) {
-        let requests = self.requests.map_or_else(|| Kept::Piece(Vec::new()), Kept::Pages);
-        (requests, self.count)
-    }
-
-    /// What a worker was given.
-    pub(crate) fn of_job(requests: Kept, count: usize) -> Self {
-        let requests = if let Kept::Pages(buffer) = requests { Some(buffer) } else { None };
-        Self { requests, count }
-    }
+/// Whether a request is EXEC.
+pub(super) fn is_exec(request: &Request<'_>) -> bool {
+    request.len() == 1 && request.arg(0).eq_ignore_ascii_case(b"exec")
 }

@@ -9,7 +9,7 @@ use crate::command::CommandError;
 use crate::reactor::pending::Pending;
 use crate::reactor::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::Replies;
-use crate::session::{Next, Queue, Session};
+use crate::session::{Next, Session, Transaction};
 use crate::shared::Shared;
 use crate::watches;
 
@@ -26,12 +26,17 @@ pub(crate) struct Ticket {
 
 /// A request that would have to wait.
 pub(crate) struct Job {
-    /// Its bytes alone. A short one costs no more than the connection itself; a long one is counted.
-    pub(crate) request: Kept,
-    /// `request` is the queue of a transaction with so many commands.
-    pub(crate) queued: Option<usize>,
+    pub(crate) work: Work,
     pub(crate) version: Version,
     pub(crate) entry: Arc<Entry>,
+}
+
+/// What is to be executed.
+pub(crate) enum Work {
+    /// The bytes of a request alone. A short one costs no more than the connection itself; a long one is counted.
+    Request(Kept),
+    /// What EXEC executes.
+    Transaction(Box<Transaction>),
 }
 
 /// A request that was executed.
@@ -82,13 +87,16 @@ impl Desk {
 
 impl Job {
     pub(super) fn execute(self, shared: &Shared, ticket: Ticket, desk: &mut Desk) -> Done {
-        let Self { request, queued, version, entry } = self;
+        let Self { work, version, entry } = self;
         let mut session = Session::on_behalf(shared, Arc::clone(&entry), version);
-        if let Some(count) = queued {
-            session.execute_queue(shared, Queue::of_job(request, count), &mut desk.replies);
-            let (closes, version) = (session.is_closing(), session.version());
-            return Done { ticket, reply: desk.reply(shared, version), closes, version };
-        }
+        let request = match work {
+            Work::Request(request) => request,
+            Work::Transaction(transaction) => {
+                session.execute_on_worker(shared, *transaction, &mut desk.replies);
+                let (closes, version) = (session.is_closing(), session.version());
+                return Done { ticket, reply: desk.reply(shared, version), closes, version };
+            }
+        };
         let start = desk.replies.mark();
         let progress = session.advance(shared, request.bytes(), &mut desk.replies, start);
         if progress.next == Next::Refuse {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::reactor::Placement;
 use crate::shared::Shared;
 use job::Desk;
-pub(crate) use job::{Done, Job, Reply, Ticket};
+pub(crate) use job::{Done, Job, Reply, Ticket, Work};
 
 /// Workers at most. As many writes share a sync.
 const MOST: usize = 64;

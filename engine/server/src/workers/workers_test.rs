@@ -30,7 +30,7 @@ impl Crew {
         let entry = self.shared.clients.add(String::new(), String::new(), 0, 0);
         let ticket = Ticket { thread, slot, client: entry.id };
         let request = Kept::Piece(line.as_bytes().to_vec());
-        self.workers.submit(ticket, Job { request, queued: None, version: Version::Resp2, entry });
+        self.workers.submit(ticket, Job { work: Work::Request(request), version: Version::Resp2, entry });
     }
 
     fn receive(&self, thread: usize, count: usize) -> Vec<Done> {

@@ -90,9 +90,7 @@ impl<'a> Command<'a> {
             }
             Self::Flush => {
                 database.clear()?;
-                if !context.shared.watches.is_empty() {
-                    context.shared.watches.touch_all();
-                }
+                context.shared.watches.touch_all();
                 context.ok()
             }
             Self::Time => {

@@ -80,7 +80,8 @@ impl Connection {
     }
 
     pub(super) fn may_execute(&self, shared: &Shared) -> bool {
-        self.backpressure.is_full || self.pending.len() < self.session.high_water(shared)
+        let pending = &self.pending;
+        pending.is_empty() || self.backpressure.is_full || pending.len() < self.session.high_water(shared)
     }
 
     /// Notes how full the backlog is, after bytes were received, executed or sent.

@@ -7,7 +7,7 @@ use crate::reactor::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::Replies;
 use crate::session::Next;
 use crate::shared::Shared;
-use crate::workers::{Done, Job, Reply};
+use crate::workers::{Done, Job, Reply, Work};
 
 /// What became of a request that would have to wait.
 pub(super) enum Errand {
@@ -80,15 +80,11 @@ impl Connection {
 
     /// Has a request executed elsewhere; `None`: there is no memory for it.
     pub(super) fn hand_over(&mut self, shared: &Shared, request: Option<Kept>, replies: &mut Replies) {
-        let (version, entry) = (self.session.version(), Arc::clone(self.session.entry()));
-        if let Some(queue) = self.session.take_handed() {
-            let (request, count) = queue.into_job();
-            self.errand = Errand::Ready(Job { request, queued: Some(count), version, entry });
-            return;
-        }
-        match request {
-            Some(request) => {
-                self.errand = Errand::Ready(Job { request, queued: None, version, entry });
+        let work = self.session.take_handed().map(Work::Transaction).or_else(|| request.map(Work::Request));
+        match work {
+            Some(work) => {
+                let (version, entry) = (self.session.version(), Arc::clone(self.session.entry()));
+                self.errand = Errand::Ready(Job { work, version, entry });
             }
             None => self.complain(shared, replies, TOO_LONG),
         }

@@ -8,9 +8,8 @@ mod errand;
 mod together;
 
 use std::io;
-use std::net::SocketAddr;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +17,7 @@ use std::time::{Duration, Instant};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
+use rustix::net::{SocketFlags, acceptfrom_with};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
@@ -53,9 +52,6 @@ const EVENTS: usize = 512;
 
 /// Replies that wait leave when they are of this many connections, so that clients and server work side by side.
 const MOST_CONNECTIONS: usize = 64;
-
-/// Connections accepted in one go, so that a storm of them leaves the served ones their turn.
-const ACCEPTS: usize = 64;
 
 /// Shorter waits would not be one.
 const LEAST_WAIT: Duration = Duration::from_micros(1);
@@ -141,10 +137,10 @@ impl Epoll {
     }
 
     fn accept(&mut self, shared: &Shared, index: usize) {
-        for _ in 0..ACCEPTS {
+        for _ in 0..admission::ACCEPTS {
             let Some(listener) = self.listeners.get(index) else { return };
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            let (socket, address) = match acceptfrom_with(&listener.socket, flags) {
+            let accepted = match acceptfrom_with(&listener.socket, flags) {
                 Ok(accepted) => accepted,
                 Err(Errno::AGAIN) => return,
                 // The peer gave up between connecting and being accepted, or a signal came.
@@ -161,22 +157,9 @@ impl Epoll {
                     return self.pause_accepting();
                 }
             };
-            let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
-            shared.counters.connections.add(1);
-            let counted = match admission::admit(shared, peer) {
-                Ok(counted) => counted,
-                Err(text) => {
-                    shared.counters.rejected.add(1);
-                    // The socket buffer of a new connection has room; if not, closing says enough.
-                    let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL);
-                    hang_up(&socket, &mut self.input);
-                    continue;
-                }
-            };
-            let (peer, local) = listener.names(&socket, peer);
-            tracing::debug!("{peer} connected");
-            let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
-            if let Some(arrival) = self.placement.place(self.own, Arrival { socket, entry, counted }) {
+            if let Some(arrival) = admission::receive(shared, listener, accepted, &mut self.input)
+                && let Some(arrival) = self.placement.place(self.own, arrival)
+            {
                 self.admit(shared, arrival);
             }
         }

@@ -5,23 +5,17 @@
 //! go on taking connections, and keep its port. An epoll descriptor does not keep open what it watches.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use io_uring::{opcode, types};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, SocketAddrAny, SocketFlags, acceptfrom_with, send};
+use rustix::net::{SocketFlags, acceptfrom_with};
 
 use super::{Of, Uring};
 use crate::listener::Listener;
-use crate::reactor::peer::hang_up;
-use crate::reactor::placement::Arrival;
 use crate::reactor::{TICK, admission};
 use crate::shared::Shared;
-
-/// Connections accepted from a listener in one go, so that a storm of them leaves the served ones their turn.
-const ACCEPTS: usize = 64;
 
 /// The listeners, and what tells that they have connections.
 pub(super) struct Acceptor {
@@ -60,10 +54,17 @@ impl Uring {
     pub(super) fn accept(&mut self, shared: &Shared) -> io::Result<()> {
         self.acceptor.is_armed = false;
         for index in 0..self.acceptor.listeners.len() {
-            for _ in 0..ACCEPTS {
+            for _ in 0..admission::ACCEPTS {
                 let Some(listener) = self.acceptor.listeners.get(index) else { break };
                 match acceptfrom_with(&listener.socket, SocketFlags::CLOEXEC) {
-                    Ok((socket, address)) => self.admit(shared, index, socket, address)?,
+                    Ok(accepted) => {
+                        if let Some(arrival) =
+                            admission::receive(shared, listener, accepted, &mut self.scratch)
+                            && let Some(arrival) = self.placement.place(self.own, arrival)
+                        {
+                            self.serve(shared, arrival)?;
+                        }
+                    }
                     Err(Errno::AGAIN) => break,
                     // The peer gave up between connecting and being accepted, or a signal came.
                     Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => {}
@@ -83,34 +84,5 @@ impl Uring {
             }
         }
         self.arm_accept()
-    }
-
-    fn admit(
-        &mut self,
-        shared: &Shared,
-        index: usize,
-        socket: OwnedFd,
-        address: Option<SocketAddrAny>,
-    ) -> io::Result<()> {
-        let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
-        shared.counters.connections.add(1);
-        let counted = match admission::admit(shared, peer) {
-            Ok(counted) => counted,
-            Err(text) => {
-                shared.counters.rejected.add(1);
-                // The socket buffer of a new connection has room; if not, closing says enough.
-                let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
-                hang_up(&socket, &mut self.scratch);
-                return Ok(());
-            }
-        };
-        let Some(listener) = self.acceptor.listeners.get(index) else { return Ok(()) };
-        let (peer, local) = listener.names(&socket, peer);
-        tracing::debug!("{peer} connected");
-        let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
-        match self.placement.place(self.own, Arrival { socket, entry, counted }) {
-            Some(arrival) => self.serve(shared, arrival),
-            None => Ok(()),
-        }
     }
 }
