@@ -94,8 +94,8 @@ pub use durable::{
 pub use error::{Error, Result};
 pub use event::{Event, StallReason};
 pub use memory::{
-    Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, SetOptions,
-    SetOutcome, Value, keep_high_water_true, settle_high_water,
+    Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, RenameOptions,
+    RenameOutcome, SetOptions, SetOutcome, Value, keep_high_water_true, settle_high_water,
 };
 pub use memory_limit::MemoryLimit;
 pub use nonblocking::NonBlocking;

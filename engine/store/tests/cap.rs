@@ -7,7 +7,9 @@
     reason = "helpers of tests; clippy exempts only the tests themselves"
 )]
 
-use plumbkv::{Condition, Database, Error, ExpireCondition, Expiry, Options, Policy, SetOptions};
+use plumbkv::{
+    Condition, Database, Error, ExpireCondition, Expiry, Options, Policy, RenameOptions, SetOptions,
+};
 use proptest::prelude::*;
 
 const MIB: u64 = 1024 * 1024;
@@ -397,6 +399,7 @@ enum Call {
     Append(u16, usize),
     Expire(u16),
     Rename(u16, u16),
+    Copy(u16, u16, bool),
     Delete(u16),
     Cap(u64),
 }
@@ -410,6 +413,7 @@ fn call() -> impl Strategy<Value = Call> {
         6 => (key(), len()).prop_map(|(k, l)| Call::Append(k, l)),
         2 => key().prop_map(Call::Expire),
         2 => (key(), key()).prop_map(|(a, b)| Call::Rename(a, b)),
+        2 => (key(), key(), any::<bool>()).prop_map(|(a, b, keep)| Call::Copy(a, b, keep)),
         2 => key().prop_map(Call::Delete),
         1 => (200_000..1_000_000u64).prop_map(Call::Cap),
     ]
@@ -435,6 +439,10 @@ proptest! {
                 Call::Append(k, len) => db.append(&k.to_be_bytes(), &value[..len]).map(drop),
                 Call::Expire(k) => db.expire_at(&k.to_be_bytes(), u64::MAX, ExpireCondition::Always).map(drop),
                 Call::Rename(a, b) => db.rename(&a.to_be_bytes(), &b.to_be_bytes()).map(drop),
+                Call::Copy(a, b, keep_target) => {
+                    let options = RenameOptions { keep_source: true, keep_target };
+                    db.rename_with(&a.to_be_bytes(), &b.to_be_bytes(), options).map(drop)
+                }
                 Call::Delete(k) => db.delete(&k.to_be_bytes()).map(drop),
                 Call::Cap(cap) => db.set_cap(cap),
             };

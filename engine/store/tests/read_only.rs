@@ -61,6 +61,7 @@ fn every_change_is_refused_by_name_and_nothing_is_written() {
         ("set", db.set(key, b"2").err()),
         ("set_with", db.set_with(key, b"2", SetOptions::new()).err()),
         ("set_many", db.set_many(&[(key, b"2")]).err()),
+        ("set_many_if_absent", db.set_many_if_absent(&[(absent, b"2")]).err()),
         ("compare_and_set", db.compare_and_set(key, Some(b"other"), None).err()),
         ("delete", db.delete(absent).err()),
         ("delete_many", db.delete_many(&[absent]).err()),

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use crate::durable::Durable;
 use crate::error::Result;
-use crate::memory::{Condition, Expiry, Fetched, SetOptions, SetOutcome, Store, Value};
+use crate::memory::{
+    Condition, Expiry, Fetched, RenameOptions, RenameOutcome, SetOptions, SetOutcome, Store, Value,
+};
 use crate::options::Options;
 use crate::stats::Stats;
 
@@ -187,8 +189,19 @@ impl Database {
     /// pair is stored then.
     pub fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
         match &self.durable {
-            None => self.store.set_many(pairs),
+            None => self.store.set_many(pairs, false).map(drop),
             Some(durable) => durable.set_many(pairs),
+        }
+    }
+
+    /// Stores all pairs if none of their keys is there; true then. Of pairs with the same key the last one counts.
+    ///
+    /// # Errors
+    /// As [`set_many`](Self::set_many).
+    pub fn set_many_if_absent(&self, pairs: &[(&[u8], &[u8])]) -> Result<bool> {
+        match &self.durable {
+            None => self.store.set_many(pairs, true),
+            Some(durable) => durable.set_many_if_absent(pairs),
         }
     }
 
@@ -276,9 +289,18 @@ impl Database {
     /// # Errors
     /// As [`set`](Self::set), of `to` and the value.
     pub fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
+        Ok(self.rename_with(from, to, RenameOptions::default())? != RenameOutcome::Missing)
+    }
+
+    /// Gives the entry `from` the key `to`: it may keep its own key too, and what has that key may have to stay. Otherwise as
+    /// [`rename`](Self::rename).
+    ///
+    /// # Errors
+    /// As [`set`](Self::set), of `to` and the value.
+    pub fn rename_with(&self, from: &[u8], to: &[u8], options: RenameOptions) -> Result<RenameOutcome> {
         match &self.durable {
-            None => self.store.rename(from, to),
-            Some(durable) => durable.rename(from, to),
+            None => self.store.rename_with(from, to, options),
+            Some(durable) => durable.rename_with(from, to, options),
         }
     }
 

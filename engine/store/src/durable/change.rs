@@ -7,7 +7,9 @@ use super::entries::{Direct, Entries};
 use super::keys::Shared;
 use crate::bytes::{check_key, check_value_len};
 use crate::error::{Error, Result};
-use crate::memory::{Condition, ExpireCondition, Expiry, SetOptions, SetOutcome, Value};
+use crate::memory::{
+    Condition, ExpireCondition, Expiry, RenameOptions, RenameOutcome, SetOptions, SetOutcome, Value,
+};
 use crate::nonblocking::NonBlocking;
 
 /// Copies of keys, each once, in order.
@@ -106,11 +108,7 @@ impl Durable {
     }
 
     pub(crate) fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
-        for (key, value) in pairs {
-            check_key(key)?;
-            check_value_len(value.len())?;
-            self.check_entry(key.len(), value.len())?;
-        }
+        self.check_pairs(pairs)?;
         self.may_write()?;
         if self.is_grouped() {
             let writes: Vec<_> = pairs.iter().map(|(key, value)| (*key, Some((*value, None)))).collect();
@@ -119,6 +117,40 @@ impl Durable {
         let _locks = self.locks.several_shared(pairs.iter().map(|(key, _)| *key))?;
         let bytes = pairs.iter().map(|(key, value)| key.len() + value.len()).sum();
         self.write_batch(bytes, |batch| pairs.iter().for_each(|(key, value)| batch.set(key, value)))
+    }
+
+    pub(crate) fn set_many_if_absent(&self, pairs: &[(&[u8], &[u8])]) -> Result<bool> {
+        self.check_pairs(pairs)?;
+        self.may_write()?;
+        if self.is_grouped() {
+            return self.grouped(|entries| set_if_absent(entries, pairs));
+        }
+        let named = pairs.iter().map(|(key, _)| *key);
+        if self.syncs_always {
+            let keys = own(named);
+            let pairs: Vec<_> = pairs
+                .iter()
+                .map(|(key, value)| (Box::<[u8]>::from(*key), Box::<[u8]>::from(*value)))
+                .collect();
+            return self.together(&keys, move |entries| {
+                let pairs: Vec<_> = pairs.iter().map(|(key, value)| (&**key, &**value)).collect();
+                set_if_absent(entries, &pairs)
+            });
+        }
+        let mut named: Vec<_> = named.collect();
+        named.sort_unstable();
+        named.dedup();
+        let _locks = self.locks.several_alone(named.into_iter())?;
+        set_if_absent(&mut Direct(self), pairs)
+    }
+
+    fn check_pairs(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
+        for (key, value) in pairs {
+            check_key(key)?;
+            check_value_len(value.len())?;
+            self.check_entry(key.len(), value.len())?;
+        }
+        Ok(())
     }
 
     pub(crate) fn take(&self, key: &[u8]) -> Result<Option<Value>> {
@@ -218,14 +250,23 @@ impl Durable {
         Ok(self.counted(found)?.map(Value::copied))
     }
 
-    pub(crate) fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
+    pub(crate) fn rename_with(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        options: RenameOptions,
+    ) -> Result<RenameOutcome> {
         check_key(to)?;
-        self.modify(2, [from, to], |entries, [from, to]| {
-            let Some((value, until_ms)) = entries.look_up(from)? else { return Ok(false) };
-            if from != to {
-                entries.write(&[(from, None), (to, Some((&value, until_ms)))])?;
+        self.modify(2, [from, to], move |entries, [from, to]| {
+            let Some((value, until_ms)) = entries.look_up(from)? else { return Ok(RenameOutcome::Missing) };
+            if options.keep_target && entries.look_up_end(to)?.is_some() {
+                return Ok(RenameOutcome::Exists);
             }
-            Ok(true)
+            let writes = [(from, None), (to, Some((&value[..], until_ms)))];
+            if from != to {
+                entries.write(if options.keep_source { &writes[1..] } else { &writes })?;
+            }
+            Ok(RenameOutcome::Done)
         })
     }
 }
@@ -256,6 +297,17 @@ fn set_with(entries: &mut dyn Entries, key: &[u8], value: &[u8], options: SetOpt
         entries.write(&[(key, until_ms.map(|until_ms| (value, until_ms)))])?;
     }
     Ok(SetOutcome { written, previous })
+}
+
+fn set_if_absent(entries: &mut dyn Entries, pairs: &[(&[u8], &[u8])]) -> Result<bool> {
+    for (key, _) in pairs {
+        if entries.look_up_end(key)?.is_some() {
+            return Ok(false);
+        }
+    }
+    let writes: Vec<_> = pairs.iter().map(|(key, value)| (*key, Some((*value, None)))).collect();
+    entries.write(&writes)?;
+    Ok(true)
 }
 
 /// The keys are named once each.

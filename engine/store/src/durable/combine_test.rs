@@ -8,7 +8,7 @@ use super::{Durable, Limits, TreeOptions, TreeSyncMode};
 use crate::clock::{Clock, ManualClock};
 use crate::error::{Error, Result};
 use crate::lsm::{Fault, SimDisk};
-use crate::memory::{Condition, ExpireCondition, Expiry, SetOptions};
+use crate::memory::{Condition, ExpireCondition, Expiry, RenameOptions, SetOptions};
 use crate::{Database, Options, Value};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 const NOW: u64 = 1_000;
+const MOVE: RenameOptions = RenameOptions { keep_source: false, keep_target: false };
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -29,7 +30,8 @@ enum Op {
     ExpireAt(u64, ExpireCondition),
     Persist,
     GetAndExpire(Expiry),
-    Rename(&'static str, &'static str),
+    Rename(&'static str, &'static str, RenameOptions),
+    SetManyIfAbsent(&'static [(&'static str, &'static str)]),
     DeleteMany(&'static [&'static str]),
 }
 
@@ -58,7 +60,12 @@ macro_rules! apply {
             Op::ExpireAt(unix_ms, condition) => show($db.expire_at(key, unix_ms, condition)),
             Op::Persist => show($db.persist(key)),
             Op::GetAndExpire(expiry) => copied($db.get_and_expire(key, expiry)),
-            Op::Rename(from, to) => show($db.rename(from.as_bytes(), to.as_bytes())),
+            Op::Rename(from, to, options) => show($db.rename_with(from.as_bytes(), to.as_bytes(), options)),
+            Op::SetManyIfAbsent(pairs) => {
+                let pairs: Vec<_> =
+                    pairs.iter().map(|(key, value)| (key.as_bytes(), value.as_bytes())).collect();
+                show($db.set_many_if_absent(&pairs))
+            }
             Op::DeleteMany(keys) => {
                 show($db.delete_many(&keys.iter().map(|key| key.as_bytes()).collect::<Vec<_>>()))
             }
@@ -163,16 +170,32 @@ fn calls_with_several_keys_share_a_write_as_well() {
     let db = open(&disk, manual());
     db.set(b"a", b"1").unwrap();
     let operations = [
-        Op::Rename("a", "b"),
-        Op::Rename("a", "b"),
-        Op::Rename("b", "a"),
+        Op::Rename("a", "b", MOVE),
+        Op::Rename("a", "b", MOVE),
+        Op::Rename("b", "a", RenameOptions { keep_target: true, ..MOVE }),
+        Op::Rename("a", "b", RenameOptions { keep_source: true, ..MOVE }),
+        Op::Rename("a", "b", RenameOptions { keep_source: true, keep_target: true }),
+        Op::SetManyIfAbsent(&[("a", "2"), ("b", "2")]),
         Op::DeleteMany(&["b", "a", "b"]),
-        Op::Rename("b", "a"),
+        Op::SetManyIfAbsent(&[("b", "1"), ("a", "3"), ("b", "4")]),
+        Op::DeleteMany(&["b", "a", "b"]),
+        Op::Rename("b", "a", MOVE),
     ];
     let before = disk.operations();
     let found = grouped(&db, &["a", "b"], &operations);
     assert_eq!(disk.operations() - before, 2);
-    let expected = ["Ok(true)", "Ok(false)", "Ok(true)", "Ok(1)", "Ok(false)"];
+    let expected = [
+        "Ok(Done)",
+        "Ok(Missing)",
+        "Ok(Done)",
+        "Ok(Done)",
+        "Ok(Exists)",
+        "Ok(false)",
+        "Ok(2)",
+        "Ok(true)",
+        "Ok(2)",
+        "Ok(Missing)",
+    ];
     assert!(found.iter().map(|found| found.as_deref()).eq(expected.map(Some)), "{found:?}");
     assert!(db.read(b"a", |_| ()).unwrap().is_none() && db.read(b"b", |_| ()).unwrap().is_none());
 }

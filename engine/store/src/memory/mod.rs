@@ -1,6 +1,6 @@
 //! How are entries kept in memory, under a cap on real bytes? `docs/memory-layout.md` draws it.
 //!
-//! Layers, each knowing only those below it: `store` (shards) with the calls in `read`, `write`, `expiry`, `scan`, the room they need in `room` and
+//! Layers, each knowing only those below it: `store` (shards) with the calls in `read`, `write`, `rename`, `expiry`, `scan`, the room they need in `room` and
 //! the choice in `evict` and `fifo`; `shard` (what one lock guards), `common` (what all shards share) and `shortage` (why a call under the lock stops); `table` of `slots` from the `slot_pool` (where a key is), `order`, `frequency` and `ghosts` (when and how often it was
 //! used); `heap` (where entries get their memory); `entry` (one block), `budget` (bytes in use) and `size_class` (what the
 //! allocator's blocks really cost).
@@ -20,6 +20,7 @@ mod hints;
 mod order;
 mod policy;
 mod read;
+mod rename;
 mod room;
 mod scan;
 mod shard;
@@ -37,6 +38,7 @@ pub use expiry::{ExpireCondition, Expiry, Lifetime};
 pub use heap::{keep_high_water_true, settle_high_water};
 pub use policy::Policy;
 pub use read::PREFETCHED_KEYS;
+pub use rename::{RenameOptions, RenameOutcome};
 pub(crate) use store::Store;
 pub use value::{Fetched, Value};
 pub use write::{Condition, SetOptions, SetOutcome};

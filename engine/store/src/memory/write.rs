@@ -94,7 +94,8 @@ impl Store {
         })
     }
 
-    pub(crate) fn set_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<()> {
+    /// Writes all pairs or, where `only_absent` and one of the keys is there, none: false then.
+    pub(crate) fn set_many(&self, pairs: &[(&[u8], &[u8])], only_absent: bool) -> Result<bool> {
         for (key, value) in pairs {
             check_key(key)?;
             check_value_len(value.len())?;
@@ -112,8 +113,8 @@ impl Store {
             .collect();
         let mut making = self.making();
         loop {
-            let shortage = match self.try_set_many(&news) {
-                Ok(()) => return Ok(()),
+            let shortage = match self.try_set_many(&news, only_absent) {
+                Ok(written) => return Ok(written),
                 Err(Stop::Failed(error)) => return Err(error),
                 Err(Stop::Short(shortage)) => shortage,
             };
@@ -123,8 +124,14 @@ impl Store {
     }
 
     /// Writes all of `news`, sorted by shard, or nothing: what can fail comes first.
-    fn try_set_many(&self, news: &[(usize, New<'_>)]) -> std::result::Result<(), Stop> {
+    fn try_set_many(&self, news: &[(usize, New<'_>)], only_absent: bool) -> std::result::Result<bool, Stop> {
         let mut locked = self.lock_several(news.iter().map(|(shard, _)| *shard));
+        for (index, new) in news.iter().filter(|_| only_absent) {
+            let Some(shard) = locked.shard(*index) else { continue };
+            if shard.find_live(&self.common, || self.now_ms(), new.location.tag, new.key).is_some() {
+                return Ok(false);
+            }
+        }
         let heap = &self.common.heap;
         let lens = news.iter().map(|(_, new)| new.bytes(&self.common));
         let (in_segments, mapped) = lens.fold((0, 0), |(small, large), bytes| match heap.is_large(bytes) {
@@ -172,7 +179,7 @@ impl Store {
                 shard.place(&self.common, new, entry);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     pub(crate) fn compare_and_set(
@@ -278,57 +285,6 @@ impl Store {
             shard.put(&self.common, New { location, key, value, expiry }, at)?;
             Ok(sum)
         })
-    }
-
-    pub(crate) fn rename(&self, from: &[u8], to: &[u8]) -> Result<bool> {
-        check_key(to)?;
-        let (source, target) = (self.locate(from), self.locate(to));
-        let protected = super::evict::Protected { shard: source.shard, tag: source.tag };
-        let mut making = self.making();
-        loop {
-            let shortage = match self.try_rename((from, source), (to, target)) {
-                Ok(existed) => return Ok(existed),
-                Err(Stop::Failed(error)) => return Err(error),
-                Err(Stop::Short(shortage)) => shortage,
-            };
-            making.room(shortage, Some(protected))?;
-        }
-    }
-
-    fn try_rename(
-        &self,
-        (from, source): (&[u8], Location),
-        (to, target): (&[u8], Location),
-    ) -> std::result::Result<bool, Stop> {
-        let mut locked = self.lock_several([source.shard, target.shard].into_iter());
-        let Some(shard) = locked.shard(source.shard) else { return Ok(false) };
-        let found = shard.find_live(&self.common, || self.now_ms(), source.tag, from);
-        let (Some(at), true) = (found, from != to) else { return Ok(found.is_some()) };
-        let Some(held) = shard.table.held(at) else { return Ok(false) };
-        let (expiry, old_cost) = (held.expiry(), self.common.heap.bytes_for(held.shape().len()));
-        // Out of the table and still there: the value is copied from here into the new entry.
-        let Some(taken) = shard.table.remove(at) else { return Ok(false) };
-        let moved = locked.shard(target.shard).map_or(Ok(()), |shard| {
-            let at = shard.find_live(&self.common, || self.now_ms(), target.tag, to);
-            shard.put(&self.common, New { location: target, key: to, value: taken.entry.value(), expiry }, at)
-        });
-        let Some(shard) = locked.shard(source.shard) else { return Ok(false) };
-        match moved {
-            Ok(()) => {
-                shard.discard(&self.common, taken.entry);
-                Ok(true)
-            }
-            Err(stop) => {
-                shard.table.put_back(taken);
-                Err(match stop {
-                    // Both entries and, where the shards differ, both tables are there at the peak.
-                    Stop::Short(Shortage { wants, alone }) => {
-                        Stop::Short(Shortage { wants, alone: alone + old_cost + smallest_cost(1) })
-                    }
-                    failed @ Stop::Failed(_) => failed,
-                })
-            }
-        }
     }
 }
 

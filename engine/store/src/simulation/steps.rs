@@ -7,7 +7,7 @@ use super::world::World;
 use crate::bytes::parse_integer;
 use crate::durable::{Batch, Durable};
 use crate::error::Error;
-use crate::memory::{Condition, ExpireCondition, Expiry, SetOptions};
+use crate::memory::{Condition, ExpireCondition, Expiry, RenameOptions, RenameOutcome, SetOptions};
 
 type Here<'a> = (&'a World, &'a Durable);
 
@@ -154,9 +154,15 @@ fn set_many(client: &mut Client, here: Here) {
             (key, value)
         })
         .collect();
-    let effect = pairs.iter().map(|(key, value)| (key.clone(), entry(value, None))).collect();
+    let only_absent = client.random.u32(..4) == 0;
+    let is_written = !only_absent || pairs.iter().all(|(key, _)| client.live(here.0, key).is_none());
+    let effect = pairs.iter().filter(|_| is_written).map(|(key, value)| (key.clone(), entry(value, None)));
+    let effect = effect.collect();
     let pairs: Vec<_> = pairs.iter().map(|(key, value)| (&key[..], &value[..])).collect();
-    client.change(here, "set_many", effect, Expected::Value(()), |db| db.set_many(&pairs));
+    client.change(here, "set_many", effect, Expected::Value(is_written), |db| match only_absent {
+        true => db.set_many_if_absent(&pairs),
+        false => db.set_many(&pairs).map(|()| true),
+    });
 }
 
 fn batch(client: &mut Client, here: Here) {
@@ -292,17 +298,23 @@ fn get_and_expire(client: &mut Client, here: Here) {
 
 fn rename(client: &mut Client, here: Here) {
     let (from, to) = (client.key(), client.key());
+    let options =
+        RenameOptions { keep_source: client.random.u32(..3) == 0, keep_target: client.random.u32(..3) == 0 };
     let there = client.live(here.0, &from);
-    let (done, effect) = match there {
-        None => (false, Vec::new()),
-        Some(_) if from == to => (true, Vec::new()),
+    let is_taken = options.keep_target && client.live(here.0, &to).is_some();
+    let (outcome, effect) = match there {
+        None => (RenameOutcome::Missing, Vec::new()),
+        Some(_) if is_taken => (RenameOutcome::Exists, Vec::new()),
+        Some(_) if from == to => (RenameOutcome::Done, Vec::new()),
         Some(there) if to.len() + there.value.len() > client.habits.entry_limit => {
             let refusal = Expected::Refusal(is_too_large);
-            return client.change(here, "rename", Vec::new(), refusal, |db| db.rename(&from, &to));
+            return client
+                .change(here, "rename", Vec::new(), refusal, |db| db.rename_with(&from, &to, options));
         }
-        Some(there) => (true, vec![(from.clone(), None), (to.clone(), Some(there))]),
+        Some(there) if options.keep_source => (RenameOutcome::Done, vec![(to.clone(), Some(there))]),
+        Some(there) => (RenameOutcome::Done, vec![(from.clone(), None), (to.clone(), Some(there))]),
     };
-    client.change(here, "rename", effect, Expected::Value(done), |db| db.rename(&from, &to));
+    client.change(here, "rename", effect, Expected::Value(outcome), |db| db.rename_with(&from, &to, options));
 }
 
 /// Moves money between two accounts, if there is a bank.
