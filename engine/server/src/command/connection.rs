@@ -125,9 +125,7 @@ impl<'a> Command<'a> {
                 context.ok()
             }
             Self::Select { index: 0 } => context.ok(),
-            Self::Select { index } if i32::try_from(index).is_ok() => {
-                Err(CommandError::fixed("ERR DB index is out of range"))
-            }
+            Self::Select { index } if i32::try_from(index).is_ok() => Err(CommandError::DB_OUT_OF_RANGE),
             Self::Select { .. } => Err(CommandError::fixed(
                 "ERR value is out of range, value must between -2147483648 and 2147483647",
             )),

@@ -29,6 +29,7 @@ impl CommandError {
     pub(crate) const NO_AUTH: Self = Self::fixed("NOAUTH Authentication required.");
     pub(crate) const WRONG_PASSWORD: Self =
         Self::fixed("WRONGPASS invalid username-password pair or user is disabled.");
+    pub(crate) const DB_OUT_OF_RANGE: Self = Self::fixed("ERR DB index is out of range");
     pub(crate) const NO_SUCH_KEY: Self = Self::fixed("ERR no such key");
 
     /// No answer: the request is to be executed where it may wait, or where nobody waits for it.

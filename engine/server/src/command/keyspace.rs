@@ -1,6 +1,6 @@
-//! What do commands on keys do, whatever they hold? DEL, EXPIRE and its kin, RENAME, KEYS, SCAN.
+//! What do commands on keys do, whatever they hold? DEL, EXPIRE and its kin, RENAME, COPY, KEYS, SCAN.
 
-use plumbkv::{ExpireCondition, Lifetime};
+use plumbkv::{ExpireCondition, Lifetime, RenameOptions, RenameOutcome};
 
 use super::args::{self, Arguments, is};
 use super::listing::{keys, scan};
@@ -17,7 +17,8 @@ pub(crate) enum Command<'a> {
     Remaining { key: &'a [u8], unit_ms: u64 },
     Deadline { key: &'a [u8], unit_ms: u64 },
     Persist { key: &'a [u8] },
-    Rename { from: &'a [u8], to: &'a [u8] },
+    Rename { from: &'a [u8], to: &'a [u8], keep_target: bool },
+    Copy { from: &'a [u8], to: &'a [u8], keep_target: bool },
     Keys { pattern: &'a [u8] },
     Scan { cursor: u64, count: usize, pattern: Option<&'a [u8]>, strings: bool },
 }
@@ -39,7 +40,7 @@ impl<'a> Command<'a> {
     pub(crate) fn parse(id: Id, mut words: Arguments<'a>) -> Result<Self, CommandError> {
         match id {
             Id::Del | Id::Unlink => return Ok(Self::Delete { keys: words }),
-            Id::Exists => return Ok(Self::Exists { keys: words }),
+            Id::Exists | Id::Touch => return Ok(Self::Exists { keys: words }),
             Id::Scan => return Self::parse_scan(words),
             _ => {}
         }
@@ -58,10 +59,34 @@ impl<'a> Command<'a> {
             Id::Expiretime => Self::Deadline { key, unit_ms: 1000 },
             Id::Pexpiretime => Self::Deadline { key, unit_ms: 1 },
             Id::Persist => Self::Persist { key },
-            Id::Rename => Self::Rename { from: key, to: words.word() },
+            Id::Rename => Self::Rename { from: key, to: words.word(), keep_target: false },
+            Id::Renamenx => Self::Rename { from: key, to: words.word(), keep_target: true },
+            Id::Copy => Self::parse_copy(key, words)?,
             Id::Keys => Self::Keys { pattern: key },
             _ => return Err(CommandError::not_served()),
         })
+    }
+
+    fn parse_copy(from: &'a [u8], mut words: Arguments<'a>) -> Result<Self, CommandError> {
+        let to = words.word();
+        let mut keep_target = true;
+        while let Some(option) = words.next() {
+            if is(option, "REPLACE") {
+                keep_target = false;
+            } else if is(option, "DB")
+                && let Some(number) = words.next()
+            {
+                if args::integer(number)? != 0 {
+                    return Err(CommandError::DB_OUT_OF_RANGE);
+                }
+            } else {
+                return Err(CommandError::SYNTAX);
+            }
+        }
+        if from == to {
+            return Err(CommandError::fixed("ERR source and destination objects are the same"));
+        }
+        Ok(Self::Copy { from, to, keep_target })
     }
 
     fn parse_scan(mut words: Arguments<'a>) -> Result<Self, CommandError> {
@@ -133,14 +158,26 @@ impl<'a> Command<'a> {
                 }
                 context.flag(changed)
             }
-            Self::Rename { from, to } => {
-                if database.rename(from, to)? {
-                    context.changed(from);
-                    context.changed(to);
-                    context.ok()
-                } else {
-                    Err(CommandError::NO_SUCH_KEY)
+            Self::Rename { from, to, keep_target } => {
+                let options = RenameOptions { keep_target, ..RenameOptions::default() };
+                match database.rename_with(from, to, options)? {
+                    RenameOutcome::Missing => Err(CommandError::NO_SUCH_KEY),
+                    RenameOutcome::Exists => context.flag(false),
+                    RenameOutcome::Done => {
+                        context.changed(from);
+                        context.changed(to);
+                        if keep_target { context.flag(true) } else { context.ok() }
+                    }
                 }
+            }
+            Self::Copy { from, to, keep_target } => {
+                let outcome =
+                    database.rename_with(from, to, RenameOptions { keep_source: true, keep_target })?;
+                let is_done = outcome == RenameOutcome::Done;
+                if is_done {
+                    context.changed(to);
+                }
+                context.flag(is_done)
             }
             Self::Keys { pattern } => keys(context, pattern),
             Self::Scan { cursor, count, pattern, strings } => scan(context, cursor, count, pattern, strings),

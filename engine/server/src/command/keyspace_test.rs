@@ -26,6 +26,40 @@ fn keys_are_counted_removed_and_renamed() {
 }
 
 #[test]
+fn keys_are_renamed_and_copied_unless_the_target_is_there() {
+    Driver::new().connect().check_all(
+        "set a 1 ex 100 -> +OK|
+         renamenx a b -> :1|
+         ttl b -> :100|
+         exists a -> :0|
+         set a 2 -> +OK|
+         renamenx a b -> :0|
+         mget a b -> *2|$1|2|$1|1|
+         renamenx a a -> :0|
+         renamenx none b -> -ERR no such key|
+         renamenx none none -> -ERR no such key|
+         copy b c -> :1|
+         mget b c -> *2|$1|1|$1|1|
+         ttl c -> :100|
+         copy a c -> :0|
+         copy a c replace -> :1|
+         ttl c -> :-1|
+         mget a c -> *2|$1|2|$1|2|
+         copy none c replace -> :0|
+         get c -> $1|2|
+         copy a d db 0 -> :1|
+         copy a d DB 1 REPLACE -> -ERR DB index is out of range|
+         copy a d db x -> -ERR value is not an integer or out of range|
+         copy a d db -> -ERR syntax error|
+         copy a d other -> -ERR syntax error|
+         copy a a -> -ERR source and destination objects are the same|
+         copy a -> -ERR wrong number of arguments for 'copy' command|
+         touch a b none a -> :3|
+         dbsize -> :4|",
+    );
+}
+
+#[test]
 fn lifetimes_are_set_read_and_removed() {
     Driver::new().connect().check_all(
         "ttl k -> :-2|

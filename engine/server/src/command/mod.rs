@@ -11,6 +11,7 @@ pub(crate) mod glob;
 mod http;
 pub(crate) mod keyspace;
 mod listing;
+mod range;
 pub(crate) mod string;
 pub(crate) mod table;
 pub(crate) mod transaction;

@@ -1,10 +1,10 @@
-//! What do commands on values do? GET, SET and its kin, MGET, MSET, APPEND, the counters.
+//! What do commands on values do? GET, SET and its kin, MGET, MSET, APPEND, the counters. Those on parts of values are in `range`.
 
 use plumbkv::{Condition, Expiry, SetOptions};
 
 use super::args::{self, Arguments, is};
-use super::table::Id;
-use super::{CommandError, Context};
+use super::table::{self, Id};
+use super::{CommandError, Context, range};
 use crate::client_limits::Limit;
 
 /// Commands on values.
@@ -17,9 +17,11 @@ pub(crate) enum Command<'a> {
     GetDel { key: &'a [u8] },
     GetEx { key: &'a [u8], lifetime: Lifetime<'a> },
     MGet { keys: Arguments<'a> },
-    MSet { pairs: Arguments<'a> },
+    MSet { pairs: Arguments<'a>, only_absent: bool },
     Append { key: &'a [u8], value: &'a [u8] },
     StrLen { key: &'a [u8] },
+    GetRange { key: &'a [u8], start: i64, end: i64 },
+    SetRange { key: &'a [u8], offset: i64, part: &'a [u8] },
     Add { key: &'a [u8], delta: i64 },
 }
 
@@ -51,11 +53,11 @@ impl<'a> Command<'a> {
         if id == Id::Mget {
             return Ok(Self::MGet { keys: words });
         }
-        if id == Id::Mset {
+        if id == Id::Mset || id == Id::Msetnx {
             if words.len() % 2 == 1 {
-                return Err(CommandError::wrong_arity("mset"));
+                return Err(CommandError::wrong_arity(table::spec(id).name));
             }
-            return Ok(Self::MSet { pairs: words });
+            return Ok(Self::MSet { pairs: words, only_absent: id == Id::Msetnx });
         }
         let key = words.word();
         Ok(match id {
@@ -78,6 +80,10 @@ impl<'a> Command<'a> {
             Id::Getex => Self::GetEx { key, lifetime: Options::parse(words, Family::GetEx)?.lifetime },
             Id::Append => Self::Append { key, value: words.word() },
             Id::Strlen => Self::StrLen { key },
+            Id::Getrange | Id::Substr => {
+                Self::GetRange { key, start: words.integer()?, end: words.integer()? }
+            }
+            Id::Setrange => Self::SetRange { key, offset: words.integer()?, part: words.word() },
             Id::Incr => Self::Add { key, delta: 1 },
             Id::Decr => Self::Add { key, delta: -1 },
             Id::Incrby => Self::Add { key, delta: words.integer()? },
@@ -117,14 +123,19 @@ impl<'a> Command<'a> {
             }
             Self::GetEx { key, lifetime } => get_and_expire(context, key, lifetime),
             Self::MGet { keys } => context.values_of(&keys.collect::<Vec<_>>()),
-            Self::MSet { mut pairs } => {
+            Self::MSet { mut pairs, only_absent } => {
                 let mut list = Vec::with_capacity(pairs.len() / 2);
                 while let (Some(key), Some(value)) = (pairs.next(), pairs.next()) {
                     list.push((key, value));
                 }
-                database.set_many(&list)?;
+                if only_absent && !database.set_many_if_absent(&list)? {
+                    return context.flag(false);
+                }
+                if !only_absent {
+                    database.set_many(&list)?;
+                }
                 list.iter().for_each(|(key, _)| context.changed(key));
-                context.ok()
+                if only_absent { context.flag(true) } else { context.ok() }
             }
             Self::Append { key, value } => {
                 let longest = context.shared.settings.limits.count(Limit::Bulk);
@@ -141,6 +152,8 @@ impl<'a> Command<'a> {
                 let length = database.value_len(key)?;
                 context.integer(length as i64)
             }
+            Self::GetRange { key, start, end } => range::get(context, key, start, end),
+            Self::SetRange { key, offset, part } => range::set(context, key, offset, part),
             Self::Add { key, delta } => {
                 let value = database.increment(key, delta)?;
                 context.changed(key);

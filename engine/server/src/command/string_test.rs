@@ -28,6 +28,22 @@ fn values_are_set_and_read() {
 }
 
 #[test]
+fn msetnx_sets_all_or_none() {
+    Driver::new().connect().check_all(
+        "msetnx a 1 b 2 -> :1|
+         msetnx c 3 a 4 -> :0|
+         mget a b c -> *3|$1|1|$1|2|$-1|
+         msetnx c 3 c 4 -> :1|
+         get c -> $1|4|
+         set d 1 exat 1 -> +OK|
+         msetnx d 5 e 6 -> :1|
+         mget d e -> *2|$1|5|$1|6|
+         msetnx a -> -ERR wrong number of arguments for 'msetnx' command|
+         msetnx a 1 b -> -ERR wrong number of arguments for 'msetnx' command|",
+    );
+}
+
+#[test]
 fn set_obeys_its_options() {
     Driver::new().connect().check_all(
         "set k v xx -> $-1|

@@ -182,8 +182,12 @@ commands! {
     Getex "getex" -2 [WRITE FAST] (1 1 1) String "6.2.0" "O(1)" "Returns the string value of a key after setting its expiration time.";
     Mget "mget" -2 [READONLY FAST] (1 -1 1) String "1.0.0" "O(N) with N the number of keys." "Atomically returns the string values of one or more keys.";
     Mset "mset" -3 [WRITE DENYOOM] (1 -1 2) String "1.0.1" "O(N) with N the number of keys." "Atomically sets the string values of one or more keys.";
+    Msetnx "msetnx" -3 [WRITE DENYOOM] (1 -1 2) String "1.0.1" "O(N) with N the number of keys." "Atomically sets the string values of one or more keys only if none of them exists.";
     Append "append" 3 [WRITE DENYOOM FAST] (1 1 1) String "2.0.0" "O(N) with N the length of the value." "Appends a string to the value of a key; creates the key if it does not exist.";
     Strlen "strlen" 2 [READONLY FAST] (1 1 1) String "2.2.0" "O(1)" "Returns the length of a value in bytes.";
+    Getrange "getrange" 4 [READONLY] (1 1 1) String "2.4.0" "O(N) with N the length of the reply." "Returns a part of the value of a key.";
+    Substr "substr" 4 [READONLY] (1 1 1) String "1.0.0" "O(N) with N the length of the reply." "Returns a part of the value of a key: GETRANGE under its old name.";
+    Setrange "setrange" 4 [WRITE DENYOOM] (1 1 1) String "2.2.0" "O(N) with N the length of the value." "Overwrites a part of the value of a key; creates the key if it does not exist.";
     Incr "incr" 2 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Increments the integer value of a key by one.";
     Decr "decr" 2 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Decrements the integer value of a key by one.";
     Incrby "incrby" 3 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Increments the integer value of a key by a number.";
@@ -191,6 +195,7 @@ commands! {
     Del "del" -2 [WRITE] (1 -1 1) Generic "1.0.0" "O(N) with N the number of keys." "Deletes one or more keys.";
     Unlink "unlink" -2 [WRITE FAST] (1 -1 1) Generic "4.0.0" "O(N) with N the number of keys." "Deletes one or more keys.";
     Exists "exists" -2 [READONLY FAST] (1 -1 1) Generic "1.0.0" "O(N) with N the number of keys." "Returns how many of the given keys exist.";
+    Touch "touch" -2 [READONLY FAST] (1 -1 1) Generic "3.2.1" "O(N) with N the number of keys." "Counts as an access to the given keys, and returns how many of them exist.";
     Type "type" 2 [READONLY FAST] (1 1 1) Generic "1.0.0" "O(1)" "Returns the type of the value of a key.";
     Expire "expire" -3 [WRITE FAST] (1 1 1) Generic "1.0.0" "O(1)" "Sets the expiration time of a key in seconds.";
     Pexpire "pexpire" -3 [WRITE FAST] (1 1 1) Generic "2.6.0" "O(1)" "Sets the expiration time of a key in milliseconds.";
@@ -202,6 +207,8 @@ commands! {
     Pexpiretime "pexpiretime" 2 [READONLY FAST] (1 1 1) Generic "7.0.0" "O(1)" "Returns the expiration time of a key as a Unix timestamp in milliseconds.";
     Persist "persist" 2 [WRITE FAST] (1 1 1) Generic "2.2.0" "O(1)" "Removes the expiration time of a key.";
     Rename "rename" 3 [WRITE] (1 2 1) Generic "1.0.0" "O(1)" "Renames a key and overwrites the destination.";
+    Renamenx "renamenx" 3 [WRITE FAST] (1 2 1) Generic "1.0.0" "O(1)" "Renames a key only if the destination does not exist.";
+    Copy "copy" -3 [WRITE DENYOOM] (1 2 1) Generic "6.2.0" "O(N) with N the length of the value." "Copies a value and its expiration time to another key.";
     Keys "keys" 2 [READONLY DANGEROUS] (0 0 0) Generic "1.0.0" "O(N) with N the number of keys." "Returns all keys that match a pattern.";
     Scan "scan" -2 [READONLY] (0 0 0) Generic "2.8.0" "O(1) per call, O(N) for a full iteration." "Iterates over the keys: returns some of them and the next cursor.";
 }
