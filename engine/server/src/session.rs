@@ -155,6 +155,7 @@ impl Session {
         let mut ahead = 0usize;
         let mut last_bytes = 0;
         let mut since = Instant::now();
+        self.client.tally.begin(since);
         let mut turn = shared.turns.shared();
         let next = loop {
             if self.client.closing {
@@ -223,8 +224,9 @@ impl Session {
             }
         };
         drop(turn);
-        shared.counters.note_duration(since.elapsed());
-        self.client.tally.flush(&shared.command_stats);
+        let end = Instant::now();
+        shared.counters.note_duration(end - since);
+        self.client.tally.flush(&shared.command_stats, end);
         let produced = output.since(before);
         shared.counters.output_bytes.add(produced as u64);
         Progress { consumed, produced, next }
@@ -261,9 +263,10 @@ impl Session {
         output: &mut Replies,
     ) {
         let alone = shared.turns.exclusive_for_worker();
+        self.client.tally.begin(Instant::now());
         transaction.execute(shared, &mut self.client, output);
         drop(alone);
-        self.client.tally.flush(&shared.command_stats);
+        self.client.tally.flush(&shared.command_stats, Instant::now());
     }
 
     /// Whether the conversation is to end.

@@ -1,11 +1,13 @@
 //! How often was each command called, and which errors were answered? For INFO's Commandstats and Errorstats, and for `/metrics`.
 //!
 //! Each thread adds to cells of its own, and a session only when another command follows or its batch ends: a pipeline of a thousand GETs is
-//! one addition.
+//! one addition. So is their time: the clock is read where the command changes, not for each request. It contains reading the requests and
+//! writing the replies.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::command::table::{self, COUNT, Id, Spec};
 use crate::stripe::{self, STRIPES};
@@ -19,6 +21,8 @@ pub(crate) struct Calls {
     pub(crate) rejected: u64,
     /// Executed, and answered by an error.
     pub(crate) failed: u64,
+    /// Time that those executed took, in nanoseconds.
+    pub(crate) time_ns: u64,
 }
 
 /// Counters of every command and of every error code.
@@ -39,6 +43,7 @@ struct Cell {
     calls: AtomicU64,
     rejected: AtomicU64,
     failed: AtomicU64,
+    time_ns: AtomicU64,
 }
 
 /// Calls of one session that are not counted yet: those of the last command.
@@ -49,13 +54,21 @@ pub(crate) struct Tally {
     /// The last command as [`Id`] numbers it, or [`NO_COMMAND`].
     last: u8,
     calls: u32,
+    /// When the first of them began.
+    since: Instant,
 }
 
 const NO_COMMAND: u8 = u8::MAX;
 
 impl Tally {
     pub(crate) fn new() -> Self {
-        Self { stripe: stripe::own() as u8, last: NO_COMMAND, calls: 0 }
+        Self { stripe: stripe::own() as u8, last: NO_COMMAND, calls: 0, since: Instant::now() }
+    }
+
+    /// A batch of calls begins.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.since = now;
     }
 
     /// One call more; true if it is of another command than the last one.
@@ -63,7 +76,9 @@ impl Tally {
     pub(crate) fn call(&mut self, stats: &CommandStats, id: Id) -> bool {
         let is_other = self.last != id as u8;
         if is_other {
-            self.flush(stats);
+            if self.calls > 0 {
+                self.flush(stats, Instant::now());
+            }
             self.last = id as u8;
         }
         self.calls += 1;
@@ -78,13 +93,20 @@ impl Tally {
 
     /// Counts what is not counted yet.
     #[inline]
-    pub(crate) fn flush(&mut self, stats: &CommandStats) {
+    pub(crate) fn flush(&mut self, stats: &CommandStats, now: Instant) {
         if self.calls > 0 {
             let cell = &stats.stripes[usize::from(self.stripe)].0[usize::from(self.last)];
             cell.calls.fetch_add(u64::from(self.calls), Ordering::Relaxed);
+            cell.time_ns.fetch_add(nanoseconds(now.saturating_duration_since(self.since)), Ordering::Relaxed);
             self.calls = 0;
         }
+        self.since = now;
     }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    // Of 584 years.
+    duration.as_nanos() as u64
 }
 
 impl Default for CommandStats {
@@ -129,6 +151,7 @@ impl CommandStats {
             calls: sum(spec, |cell| &cell.calls),
             rejected: sum(spec, |cell| &cell.rejected),
             failed: sum(spec, |cell| &cell.failed),
+            time_ns: sum(spec, |cell| &cell.time_ns),
         };
         let all = table::SPECS.iter().map(|spec| (spec, calls(spec)));
         all.filter(|(_, calls)| *calls != Calls::default()).collect()
@@ -153,7 +176,7 @@ impl CommandStats {
     /// CONFIG RESETSTAT.
     pub(crate) fn reset(&self) {
         for cell in self.stripes.iter().flat_map(|stripe| &stripe.0) {
-            for number in [&cell.calls, &cell.rejected, &cell.failed] {
+            for number in [&cell.calls, &cell.rejected, &cell.failed, &cell.time_ns] {
                 number.store(0, Ordering::Relaxed);
             }
         }
@@ -172,26 +195,28 @@ mod tests {
             for _ in 0..2 * STRIPES {
                 scope.spawn(|| {
                     let mut tally = Tally::new();
+                    let begin = Instant::now();
+                    tally.begin(begin);
                     for id in [Id::Get, Id::Get, Id::Set, Id::Get] {
                         tally.call(&stats, id);
                     }
                     tally.call(&stats, Id::Get);
                     tally.take_back();
-                    tally.flush(&stats);
-                    tally.flush(&stats);
+                    let end = begin + Duration::from_secs(3600);
+                    tally.flush(&stats, end);
+                    tally.flush(&stats, end + Duration::from_secs(1));
                     stats.fail(&tally, Id::Set);
                 });
             }
         });
         let threads = 2 * STRIPES as u64;
         let found: Vec<_> = stats.commands().into_iter().map(|(spec, calls)| (spec.name, calls)).collect();
-        assert_eq!(
-            found,
-            [
-                ("get", Calls { calls: 3 * threads, ..Calls::default() }),
-                ("set", Calls { calls: threads, failed: threads, rejected: 0 }),
-            ]
-        );
+        let [("get", get), ("set", set)] = found[..] else { panic!("{found:?}") };
+        assert_eq!((get.calls, get.failed), (3 * threads, 0));
+        assert_eq!((set.calls, set.failed, set.rejected), (threads, threads, 0));
+        // An hour for the last GETs of each, and what passed until then for the others.
+        let hours = threads * 3_600_000_000_000;
+        assert!(set.time_ns > 0 && get.time_ns + set.time_ns >= hours && get.time_ns < hours + hours / 10);
         stats.reset();
         assert!(stats.commands().is_empty());
     }

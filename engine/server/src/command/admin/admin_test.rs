@@ -150,10 +150,18 @@ fn commands_and_errors_are_counted_by_name() {
     let mut client = driver.connect();
     client.send(b"set a x\r\nget a\r\nget a\r\nget\r\nincr a\r\nclient id\r\nnonsense\r\nset a y ex 0\r\n");
     let info = client.ask("info commandstats");
-    for line in
-        ["cmdstat_set:calls=2", "cmdstat_get:calls=2", "cmdstat_incr:calls=1", "cmdstat_client|id:calls=1"]
+    for (name, calls, rejected, failed) in
+        [("set", 2, 0, 1), ("get", 2, 1, 0), ("incr", 1, 0, 1), ("client|id", 1, 0, 0)]
     {
-        assert!(info.contains(&format!("{line}\r\n")), "{line} in {info}");
+        let found = info.split("\r\n").find_map(|line| line.strip_prefix(&format!("cmdstat_{name}:")));
+        let fields: Vec<&str> = found.unwrap().split(',').collect();
+        let [one, usec, each, other, last] = fields[..] else { panic!("{info}") };
+        assert_eq!(one, format!("calls={calls}"));
+        assert_eq!(other, format!("rejected_calls={rejected}"));
+        assert_eq!(last, format!("failed_calls={failed}"));
+        let usec: u64 = usec.strip_prefix("usec=").unwrap().parse().unwrap();
+        let each: f64 = each.strip_prefix("usec_per_call=").unwrap().parse().unwrap();
+        assert!((each - usec as f64 / f64::from(calls)).abs() <= 1.0, "{usec} {each}");
     }
     assert!(!info.contains("cmdstat_mget") && !info.contains("cmdstat_info"), "{info}");
     assert!(client.ask("info errorstats").ends_with("# Errorstats\r\nerrorstat_ERR:count=4\r\n\r\n"));
@@ -162,7 +170,7 @@ fn commands_and_errors_are_counted_by_name() {
     client.ask("config resetstat");
     assert!(client.ask("info errorstats").ends_with("# Errorstats\r\n\r\n"));
     let info = client.ask("info commandstats");
-    assert!(info.contains("cmdstat_config|resetstat:calls=1\r\n") && !info.contains("cmdstat_get"), "{info}");
+    assert!(info.contains("cmdstat_config|resetstat:calls=1,") && !info.contains("cmdstat_get"), "{info}");
 }
 
 #[test]
@@ -173,8 +181,8 @@ fn command_describes_the_table() {
     client.check("command count", &format!(":{count}\r\n"));
     assert!(client.ask("command").starts_with(&format!("*{count}\r\n*10\r\n")));
     assert!(client.ask("command docs").starts_with(&format!("*{}\r\n", 2 * count)));
-    assert!(client.ask("command list").starts_with(&format!("*{count}\r\n$4\r\nping\r\n")));
-    let get = "*1|*10|$3|get|:2|*2|+readonly|+fast|:1|:1|:1|*3|+@read|+@string|+@fast|*0|*1|*6|$5|flags|*1|+RO|\
+    assert!(client.ask("command list").starts_with(&format!("*{}\r\n$4\r\nping\r\n", table::COUNT)));
+    let get = "*1|*10|$3|get|:2|*2|+readonly|+fast|:1|:1|:1|*3|+@read|+@string|+@fast|*0|*1|*6|$5|flags|*2|+RO|+access|\
                $12|begin_search|*4|$4|type|$5|index|$4|spec|*2|$5|index|:1|$9|find_keys|*4|$4|type|$5|range|$4|spec|\
                *6|$7|lastkey|:0|$7|keystep|:1|$5|limit|:0|*0|";
     assert_eq!(client.ask("command info get").replace("\r\n", "|"), get);
@@ -182,6 +190,7 @@ fn command_describes_the_table() {
         "command info nosuch -> *1|$-1|
          command docs nosuch -> *0|
          command list filterby pattern ge*t -> *2|$3|get|$6|getset|
+         command list filterby pattern memory* -> *3|$6|memory|$12|memory|usage|$11|memory|help|
          command list filterby module json -> *0|
          command list filterby foo bar -> -ERR syntax error|
          command list foo -> -ERR syntax error|
@@ -190,6 +199,29 @@ fn command_describes_the_table() {
     assert!(client.ask("command list filterby aclcat dangerous").contains("flushall"));
     assert!(client.ask("command docs client").contains("subcommands\r\n"));
     assert!(client.ask("config help").contains("+RESETSTAT\r\n"));
+}
+
+#[test]
+fn keys_of_a_request_are_told() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check_all(
+        "command getkeys mset a 1 b 2 -> *2|$1|a|$1|b|
+         command getkeys GET k -> *1|$1|k|
+         command getkeys del a b c -> *3|$1|a|$1|b|$1|c|
+         command getkeys memory usage k -> *1|$1|k|
+         command getkeys rename a b -> *2|$1|a|$1|b|
+         command getkeys ping -> -ERR The command has no key arguments|
+         command getkeys memory -> -ERR The command has no key arguments|
+         command getkeys memory nosuch -> -ERR Invalid command specified|
+         command getkeys nosuch k -> -ERR Invalid command specified|
+         command getkeys get -> -ERR Invalid number of arguments specified for command|
+         command getkeys -> -ERR wrong number of arguments for 'command|getkeys' command|
+         command getkeysandflags set k v -> *1|*2|$1|k|*2|+OW|+update|
+         command getkeysandflags set k v get -> *1|*2|$1|k|*3|+RW|+access|+update|
+         command getkeysandflags renamenx a b -> *2|*2|$1|a|*3|+RW|+access|+delete|*2|$1|b|*2|+OW|+insert|
+         command getkeysandflags copy a b -> *2|*2|$1|a|*2|+RO|+access|*2|$1|b|*2|+OW|+update|",
+    );
 }
 
 #[test]

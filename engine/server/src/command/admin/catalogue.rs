@@ -2,6 +2,7 @@
 
 use plumbkv_resp::ReplyWriter;
 
+use super::keys;
 use crate::client_limits::Limit;
 use crate::command::args::{Arguments, is};
 use crate::command::table::{self, Group, Id, Spec, flag};
@@ -14,6 +15,10 @@ pub(crate) enum Query<'a> {
     /// Everything, or the named ones.
     Info(Arguments<'a>),
     Docs(Arguments<'a>),
+    Keys {
+        request: Arguments<'a>,
+        with_flags: bool,
+    },
     List(Filter<'a>),
 }
 
@@ -32,6 +37,8 @@ impl<'a> Query<'a> {
         Ok(match id {
             Id::CommandCount => Self::Count,
             Id::CommandDocs => Self::Docs(words),
+            Id::CommandGetkeys => Self::Keys { request: words, with_flags: false },
+            Id::CommandGetkeysandflags => Self::Keys { request: words, with_flags: true },
             Id::CommandList => {
                 let filter = match words.len() {
                     0 => Filter::All,
@@ -83,10 +90,11 @@ impl<'a> Query<'a> {
                     context.check_length(start)?;
                 }
             }
+            Self::Keys { request, with_flags } => keys::answer(context, request, with_flags)?,
             Self::List(filter) => {
                 let mut budget = glob::Budget(context.shared.settings.limits.get(Limit::PatternSteps));
                 let mut names = Vec::new();
-                for spec in table::commands() {
+                for spec in table::SPECS {
                     if filter.accepts(spec, &mut budget)? {
                         names.push(spec);
                     }
@@ -130,45 +138,10 @@ fn describe(reply: &mut ReplyWriter<'_>, spec: &'static Spec) {
     reply.set(categories.len());
     categories.iter().for_each(|name| reply.simple(name));
     // Hints for cluster proxies: none.
-    reply.array(0);
-    key_specifications(reply, spec);
-    reply.array(spec.sub_commands().count());
+    reply.set(0);
+    keys::specifications(reply, spec);
+    reply.set(spec.sub_commands().count());
     spec.sub_commands().for_each(|sub| describe(reply, sub));
-}
-
-/// Where the keys are, in the form that Redis 7.0 added beside the three numbers.
-fn key_specifications(reply: &mut ReplyWriter<'_>, spec: &Spec) {
-    let (first, last, step) = spec.keys;
-    if first == 0 {
-        return reply.array(0);
-    }
-    reply.array(1);
-    reply.map(3);
-    reply.bulk(b"flags");
-    let access = if spec.has(flag::READONLY) { "RO" } else { "RW" };
-    reply.set(1);
-    reply.simple(access);
-    reply.bulk(b"begin_search");
-    reply.map(2);
-    reply.bulk(b"type");
-    reply.bulk(b"index");
-    reply.bulk(b"spec");
-    reply.map(1);
-    reply.bulk(b"index");
-    reply.integer(first);
-    reply.bulk(b"find_keys");
-    reply.map(2);
-    reply.bulk(b"type");
-    reply.bulk(b"range");
-    reply.bulk(b"spec");
-    reply.map(3);
-    reply.bulk(b"lastkey");
-    // Counted from the first key, where `keys` counts from the name.
-    reply.integer(if last > 0 { last - first } else { last });
-    reply.bulk(b"keystep");
-    reply.integer(step);
-    reply.bulk(b"limit");
-    reply.integer(0);
 }
 
 fn document(reply: &mut ReplyWriter<'_>, spec: &'static Spec) {

@@ -10,6 +10,7 @@ use super::storage;
 use crate::command::args::{Arguments, is};
 use crate::reactor::TICK;
 use crate::shared::Shared;
+use crate::tally::Calls;
 use crate::{allocator, process};
 
 type Section = fn(&Shared, &mut String);
@@ -160,9 +161,19 @@ fn stats(shared: &Shared, text: &mut String) {
     field!(text, "total_error_replies", shared.command_stats.error_replies());
 }
 
-fn replication(_: &Shared, text: &mut String) {
+/// A master without replicas: the history of writes is that of the process, and nobody is sent any of it.
+fn replication(shared: &Shared, text: &mut String) {
     field!(text, "role", "master");
     field!(text, "connected_slaves", 0);
+    field!(text, "master_failover_state", "no-failover");
+    field!(text, "master_replid", shared.facts.run_id);
+    field!(text, "master_replid2", "0".repeat(40));
+    field!(text, "master_repl_offset", 0);
+    field!(text, "second_repl_offset", -1);
+    field!(text, "repl_backlog_active", 0);
+    field!(text, "repl_backlog_size", 0);
+    field!(text, "repl_backlog_first_byte_offset", 0);
+    field!(text, "repl_backlog_histlen", 0);
 }
 
 fn cpu(_: &Shared, text: &mut String) {
@@ -174,11 +185,18 @@ fn cpu(_: &Shared, text: &mut String) {
     field!(text, "used_cpu_user_main_thread", format_args!("{user:.6}"));
 }
 
-/// `calls` alone. `usec` would need the clock to be read for every command; and exporters go by position, so that what stood in its place would
-/// be taken for it.
 fn command_stats(shared: &Shared, text: &mut String) {
     for (spec, calls) in shared.command_stats.commands() {
-        line(text, format_args!("cmdstat_{}:calls={}", spec.name, calls.calls));
+        let usec = calls.time_ns / 1000;
+        let each = calls.time_ns as f64 / 1000.0 / calls.calls.max(1) as f64;
+        let Calls { calls, rejected, failed, .. } = calls;
+        line(
+            text,
+            format_args!(
+                "cmdstat_{}:calls={calls},usec={usec},usec_per_call={each:.2},rejected_calls={rejected},failed_calls={failed}",
+                spec.name
+            ),
+        );
     }
 }
 

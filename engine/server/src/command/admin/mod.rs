@@ -3,6 +3,7 @@
 mod catalogue;
 mod config;
 mod info;
+mod keys;
 mod storage;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,9 +30,13 @@ pub(crate) enum Command<'a> {
 impl<'a> Command<'a> {
     pub(crate) fn parse(id: Id, mut words: Arguments<'a>) -> Result<Self, CommandError> {
         Ok(match id {
-            Id::Command | Id::CommandCount | Id::CommandDocs | Id::CommandInfo | Id::CommandList => {
-                Self::Catalogue(catalogue::Query::parse(id, words)?)
-            }
+            Id::Command
+            | Id::CommandCount
+            | Id::CommandDocs
+            | Id::CommandGetkeys
+            | Id::CommandGetkeysandflags
+            | Id::CommandInfo
+            | Id::CommandList => Self::Catalogue(catalogue::Query::parse(id, words)?),
             Id::ConfigGet => Self::ConfigGet { patterns: words },
             Id::ConfigSet if words.len() % 2 == 1 => return Err(CommandError::wrong_arity("config|set")),
             Id::ConfigSet => Self::ConfigSet { pairs: words },
