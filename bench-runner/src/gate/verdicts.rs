@@ -220,6 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_of_which_every_block_was_disturbed_says_so() {
+        let all_disturbed = |metric| {
+            let mut one = series(metric, 0.0, 0.0, 0);
+            (0..24).for_each(|_| one.take(Figures::of([100.0; 2], [146.0; 2]).ok_or_else(String::new), 0.9));
+            judged(&one)
+        };
+        let all = [all_disturbed("ops_per_second"), all_disturbed("server_cpu_ns_per_op")];
+        let (outcome, reason) = overall(&all, &[]);
+        assert_eq!(outcome, GateOutcome::Inconclusive);
+        assert!(reason.contains("others used up to 0.9 cores in 24 of 24 blocks"), "{reason}");
+    }
+
+    #[test]
     fn a_side_that_fails_is_not_measured_also_after_blocks_that_pass() {
         for blocks in [0, 30] {
             let mut failed = series("ops_per_second", 0.0, 0.02, blocks);
