@@ -157,8 +157,8 @@ commands! {
     CommandCount "command|count" 2 [] (0 0 0) Server "2.8.13" "O(1)" "Returns the number of commands.";
     CommandDocs "command|docs" -2 [] (0 0 0) Server "7.0.0" "O(N) with N the number of commands in the request." "Returns documentation of commands.";
     CommandInfo "command|info" -2 [] (0 0 0) Server "2.8.13" "O(N) with N the number of commands in the request." "Returns arity, flags and key positions of commands.";
-    CommandGetkeys "command|getkeys" -3 [] (0 0 0) Server "2.8.13" "O(N) with N the number of words." "Returns the keys of a full command.";
-    CommandGetkeysandflags "command|getkeysandflags" -3 [] (0 0 0) Server "7.0.0" "O(N) with N the number of words." "Returns the keys of a full command, and what it does with each.";
+    CommandGetkeys "command|getkeys" -4 [] (0 0 0) Server "2.8.13" "O(N) with N the number of words." "Returns the keys of a full command.";
+    CommandGetkeysandflags "command|getkeysandflags" -4 [] (0 0 0) Server "7.0.0" "O(N) with N the number of words." "Returns the keys of a full command, and what it does with each.";
     CommandList "command|list" -2 [] (0 0 0) Server "7.0.0" "O(N) with N the number of commands." "Returns the names of commands.";
     CommandHelp "command|help" 2 [] (0 0 0) Server "5.0.0" "O(1)" "Returns helpful text about the sub-commands of COMMAND.";
     Config "config" -2 [] (0 0 0) Server "2.0.0" "Depends on the sub-command." "A container for server configuration commands.";

@@ -211,11 +211,10 @@ fn keys_of_a_request_are_told() {
          command getkeys del a b c -> *3|$1|a|$1|b|$1|c|
          command getkeys memory usage k -> *1|$1|k|
          command getkeys rename a b -> *2|$1|a|$1|b|
-         command getkeys ping -> -ERR The command has no key arguments|
-         command getkeys memory -> -ERR The command has no key arguments|
+         command getkeys ping x -> -ERR The command has no key arguments|
          command getkeys memory nosuch -> -ERR Invalid command specified|
          command getkeys nosuch k -> -ERR Invalid command specified|
-         command getkeys get -> -ERR Invalid number of arguments specified for command|
+         command getkeys get k v -> -ERR Invalid number of arguments specified for command|
          command getkeys -> -ERR wrong number of arguments for 'command|getkeys' command|
          command getkeysandflags set k v -> *1|*2|$1|k|*2|+OW|+update|
          command getkeysandflags set k v get -> *1|*2|$1|k|*3|+RW|+access|+update|
