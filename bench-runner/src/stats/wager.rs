@@ -9,9 +9,10 @@
 //!
 //! The share may depend on the size of this block and of those before it, but on no later one: a large block is worth a
 //! larger bet. It is tanh(r·|x|/s), the share that is best for normal blocks whose mean is r·σ²/s; s is 1.4826 times the
-//! median size so far. Three players bet with three rates r. A fourth bets half of what they have on each block: where bursts
-//! are many, a large block says less than a small one, and whoever bets all they have on it is soon out. The evidence is the
-//! mean of what the four have. No single block more than doubles it, so no burst decides alone.
+//! median size so far. Three players bet with three rates r. A fourth bets half of
+//! its stake on each block, because with many bursts a large block says less than a small one, and a player who bets
+//! everything on large blocks is soon ruined. The evidence is the mean of the four stakes. No single block more than
+//! doubles it, so no burst decides alone.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::f64::consts::PI;

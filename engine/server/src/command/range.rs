@@ -1,4 +1,4 @@
-//! What do commands on a part of a value do? GETRANGE, SUBSTR, SETRANGE.
+//! Ranges of values: GETRANGE, SUBSTR, SETRANGE.
 
 use std::ops::Range;
 

@@ -128,14 +128,16 @@ impl<'a> Command<'a> {
                 while let (Some(key), Some(value)) = (pairs.next(), pairs.next()) {
                     list.push((key, value));
                 }
-                if only_absent && !database.set_many_if_absent(&list)? {
-                    return context.flag(false);
-                }
-                if !only_absent {
+                let is_written = if only_absent {
+                    database.set_many_if_absent(&list)?
+                } else {
                     database.set_many(&list)?;
+                    true
+                };
+                if is_written {
+                    list.iter().for_each(|(key, _)| context.changed(key));
                 }
-                list.iter().for_each(|(key, _)| context.changed(key));
-                if only_absent { context.flag(true) } else { context.ok() }
+                if only_absent { context.flag(is_written) } else { context.ok() }
             }
             Self::Append { key, value } => {
                 let longest = context.shared.settings.limits.count(Limit::Bulk);

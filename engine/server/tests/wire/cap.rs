@@ -33,9 +33,9 @@ fn status(pid: i32, field: &str) -> u64 {
 
 /// How far `VmHWM` can be above the truth.
 ///
-/// Since Linux 6.2 each CPU counts up to 32 resident pages of a process, or two for each CPU of the machine, for itself, and `VmHWM` leaves them
-/// out: where one CPU took pages and another gave them back, it stands too high for good. With two CPUs that is up to 256 KiB, 12 % of a cap of
-/// 2 MiB and 0.4 % of one of 64.
+/// Since Linux 6.2 each CPU counts up to 32 resident pages of a process by itself, or two for each CPU of the
+/// machine, and `VmHWM` ignores these counts. It stays too high after one CPU allocated pages and another freed
+/// them. With two CPUs the error is up to 256 KiB: 12 % of a cap of 2 MiB, 0.4 % of one of 64.
 fn uncertainty() -> u64 {
     let cpus = std::thread::available_parallelism().unwrap().get();
     (cpus * 32.max(2 * cpus) * rustix::param::page_size()) as u64

@@ -1,4 +1,4 @@
-//! How does an entry get another key? Both shards are locked, so that nobody sees it half done.
+//! Renaming and copying of entries. Both shards are locked, so that other threads see either all of it or nothing.
 
 use super::evict::Protected;
 use super::shard::New;

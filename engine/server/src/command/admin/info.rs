@@ -161,7 +161,7 @@ fn stats(shared: &Shared, text: &mut String) {
     field!(text, "total_error_replies", shared.command_stats.error_replies());
 }
 
-/// A master without replicas: the history of writes is that of the process, and nobody is sent any of it.
+/// A master without replicas: its replication ID is the run ID, and there is no backlog.
 fn replication(shared: &Shared, text: &mut String) {
     field!(text, "role", "master");
     field!(text, "connected_slaves", 0);

@@ -1,10 +1,10 @@
-//! Which words of a request are keys, and what does the command do with them? COMMAND GETKEYS, and key specifications.
+//! Key specifications, COMMAND GETKEYS and GETKEYSANDFLAGS: the keys of a request, and how the command uses them.
 
 use plumbkv_resp::ReplyWriter;
 
 use crate::command::args::{Arguments, is};
 use crate::command::table::{self, Id, Spec, flag};
-use crate::command::{CommandError, Context};
+use crate::command::{CommandError, Context, is_container};
 
 type Flags = &'static [&'static str];
 
@@ -127,11 +127,8 @@ pub(super) fn answer(
 
 fn find(words: &[&[u8]]) -> Option<&'static Spec> {
     let spec = table::find(words.first()?)?;
-    if spec.sub_commands().next().is_none() {
-        return Some(spec);
-    }
     match words.get(1) {
-        Some(sub) => table::find_sub_command(spec, sub),
-        None => Some(spec),
+        Some(sub) if is_container(spec) => table::find_sub_command(spec, sub),
+        _ => Some(spec),
     }
 }
