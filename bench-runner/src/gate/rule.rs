@@ -172,6 +172,12 @@ impl Evidence {
         self.is_final() || self.passes() && !is_promising
     }
 
+    /// Whether it is called worse, which no later block takes back.
+    #[must_use]
+    pub fn is_worse(&self) -> bool {
+        self.called == Some(GateOutcome::Regression)
+    }
+
     /// Whether no block could say more: it is called, or all that were planned are there.
     #[must_use]
     pub fn is_final(&self) -> bool {
@@ -244,7 +250,7 @@ impl Evidence {
         let percent = |ratio: f64| (ratio - 1.0) * 100.0;
         let blocks = self.blocks.len();
         if blocks < self.rules.blocks_max {
-            return format!("the budget ended after {blocks} blocks, of {} at most", self.rules.blocks_max);
+            return format!("measuring ended after {blocks} blocks, of {} at most", self.rules.blocks_max);
         }
         if class == GateClass::Advisory {
             let least = detectable.map_or("none".to_owned(), |ratio| format!("{:.0} %", percent(ratio)));

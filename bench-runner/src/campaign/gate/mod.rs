@@ -22,7 +22,7 @@ mod whole;
 use super::begin::draw_seed;
 use super::catalogue;
 use crate::environment::{Reader, advice, hypervisor_vendor, machine, system};
-use crate::gate::{Collected, Rules, Series, dependent, excuse_faster, overall, verdicts};
+use crate::gate::{Collected, Red, Rules, Series, dependent, excuse_faster, overall, verdicts};
 use crate::model::{GATE_SCHEMA, GATE_SCHEMA_VERSION, Gate, GateOutcome, GateSide, Profile, Tool};
 use crate::plan;
 use crate::scenario::{BuildRecipe, CountedDefinition, GateDefinition};
@@ -281,7 +281,7 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    /// Measures until every series is decided or the time is up. The loads that were left out.
+    /// Measures until every series is decided, a red gate has gone on for a while, or the time is up. The loads that were left out.
     fn measure(&mut self, notes: &mut Vec<String>) -> anyhow::Result<Vec<String>> {
         if !self.labs.has_layouts() {
             let why = self.labs.refused.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
@@ -293,6 +293,7 @@ impl Course<'_> {
         left_out.splice(0..0, self.fit());
         let kept: BTreeSet<String> = self.rounds.series().into_iter().map(|one| one.scenario).collect();
         self.all.retain(|one| kept.contains(&one.series.scenario));
+        let mut red = Red::default();
         for number in 1..=self.rules.blocks_max * PATIENCE {
             let open: Vec<&Collected> = self.all.iter().filter(|one| !one.is_done()).collect();
             let cells: BTreeSet<String> = open.iter().map(|one| one.series.scenario.clone()).collect();
@@ -301,9 +302,14 @@ impl Course<'_> {
             if cells.is_empty() || self.is_over() {
                 break;
             }
+            if let Some(why) = red.ended(number - 1, open, self.all.len()) {
+                notes.push(why);
+                break;
+            }
             self.watch.block(number, open, self.all.len());
             let block = self.block()?;
             add(&mut self.all, &block);
+            red.look(number, &self.all);
         }
         if let Some(why) = &self.rounds.apart {
             notes.push(format!("{APART} ({why})."));
