@@ -1,7 +1,7 @@
 //! What is judged, and what did its blocks come to? A series is one metric of one scenario.
 
 use super::rule::{Evidence, Limits, Rules};
-use crate::model::{Direction, metric};
+use crate::model::{Direction, WAITING, metric};
 use crate::stats::block_log_ratio;
 
 /// Above so many cores used by others a block says nothing.
@@ -134,6 +134,10 @@ impl Collected {
     pub fn take(&mut self, found: Result<Figures, String>, foreign: f64) {
         let figures = match found {
             Ok(figures) => figures,
+            Err(why) if foreign > FOREIGN_CORES && why.contains(WAITING) => {
+                self.disturbed.push(foreign);
+                return;
+            }
             Err(why) => {
                 self.failures += 1;
                 self.failures_all += 1;
@@ -182,6 +186,19 @@ mod tests {
         one.take(figures(100.0, 50.0), 0.9);
         assert!(one.evidence.blocks().is_empty() && one.base.is_empty());
         assert_eq!(one.disturbed, [0.9]);
+    }
+
+    /// Where the hypervisor takes the CPUs away, no thread is ready and every reply waits, of any server.
+    #[test]
+    fn replies_that_wait_beside_others_are_disturbed_and_no_failure_of_the_server() {
+        let mut one = collected("ops_per_second");
+        let why = || Err(format!("head: {WAITING}: the median response takes 2.0 ms"));
+        (0..4).for_each(|_| one.take(why(), 0.2));
+        assert!(!one.is_done() && one.failing().is_none() && one.disturbed.len() == 4);
+        one.take(Err("head: it ended: signal 11".to_owned()), 0.2);
+        assert!(one.failing().is_some(), "a crash is one beside others, too");
+        (0..3).for_each(|_| one.take(why(), 0.1));
+        assert!(one.is_done() && one.failing().is_some(), "a timer on a quiet machine is the server's");
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //! the machine's, as it would be of an honest server, and the rule says nothing. Others use more than
 //! [`crate::model::DISTURBED_CORES`] there, so that the cell is neither published nor judged.
 
+use crate::model::WAITING;
+
 /// Median response time from which on waiting is suspicious, ns.
 const MEDIAN_NS_MIN: f64 = 1e6;
 /// Share of a core, and of the time, below which somebody counts as idle.
@@ -45,8 +47,8 @@ pub(super) fn idle_waiting(seen: &Seen) -> Option<String> {
         return None;
     }
     Some(format!(
-        "replies wait for something that is not work: the median response takes {:.1} ms while target and generator \
-         together use {:.2} of a core, as if a timer or a sleep held each reply back",
+        "{WAITING}: the median response takes {:.1} ms while target and generator together use {:.2} of a core, as if a \
+         timer or a sleep held each reply back",
         seen.latency_ns_p50 / 1e6,
         seen.cores
     ))

@@ -6,6 +6,10 @@ use super::{Cell, Trial};
 /// its trials, a cell tells more of them than of its target: it is neither published nor judged.
 pub const DISTURBED_CORES: f64 = 0.25;
 
+/// How the reason of a trial begins in which replies wait though neither server nor generator works. Beside others it says
+/// nothing of the server: they, or the hypervisor, may be what is waited for.
+pub const WAITING: &str = "replies wait for something that is not work";
+
 impl Trial {
     /// CPUs' worth of time that other programs and the hypervisor took meanwhile; none where it was not measured.
     #[must_use]

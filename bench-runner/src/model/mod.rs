@@ -23,7 +23,7 @@ pub use bless::*;
 pub use calibration::*;
 pub use cell::*;
 pub use claim::*;
-pub use disturbance::DISTURBED_CORES;
+pub use disturbance::{DISTURBED_CORES, WAITING};
 pub use environment::*;
 pub use gate::*;
 pub use index::*;
