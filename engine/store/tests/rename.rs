@@ -140,3 +140,22 @@ fn one_of_many_gets_all_keys() {
         }
     }
 }
+
+#[test]
+fn every_key_can_be_drawn_and_nothing_else() {
+    each_kind(|db, clock| {
+        assert_eq!(db.random_key().unwrap(), None);
+        for number in 0..20 {
+            db.set(format!("key:{number:03}").as_bytes(), b"v").unwrap();
+        }
+        db.set(b"gone", b"v").unwrap();
+        db.delete(b"gone").unwrap();
+        db.set_with(b"over", b"v", SetOptions::new().expiry(Expiry::At(2_000))).unwrap();
+        clock.set(3_000);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..20_000 {
+            seen.insert(db.random_key().unwrap().unwrap());
+        }
+        assert!(seen.len() == 20 && seen.iter().all(|key| key.starts_with(b"key:")), "{seen:?}");
+    });
+}

@@ -320,6 +320,18 @@ impl Database {
         }
     }
 
+    /// A random key, or `None` where there is none. Each can be returned, and some are likelier than others: in memory those behind a gap
+    /// in a table, in durable mode those behind a gap in their order.
+    ///
+    /// # Errors
+    /// [`Io`](crate::Error::Io) and [`Corrupt`](crate::Error::Corrupt) in durable mode; none in memory mode.
+    pub fn random_key(&self) -> Result<Option<Vec<u8>>> {
+        match &self.durable {
+            None => Ok(self.store.random_key()),
+            Some(durable) => durable.random_key(),
+        }
+    }
+
     /// Hands every key to `f`, in no useful order. Locks one shard at a time.
     ///
     /// # Errors

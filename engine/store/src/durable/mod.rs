@@ -10,6 +10,7 @@ mod group;
 mod ingest;
 mod keys;
 mod options;
+mod random;
 mod read;
 mod repair;
 mod scan;

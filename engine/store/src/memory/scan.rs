@@ -5,9 +5,13 @@
 //! the cursor. So a key that is there throughout is returned exactly once; Redis promises at least once. Keys with
 //! the same tag are returned by the same call.
 
+use super::slots::TAG_BITS;
 use super::store::Store;
 
 const CURSOR_BITS: u32 = 32;
+
+/// Keys from which a random one is drawn: of two with the same tag a place alone would always find the same one.
+const CANDIDATES: usize = 8;
 
 /// Shards without a key to return that one call passes before it hands back a cursor.
 const PATIENCE: usize = 256;
@@ -40,6 +44,27 @@ impl Store {
             }
         }
         if index < shards { (index as u64) << CURSOR_BITS } else { 0 }
+    }
+
+    /// One of the first keys from a random place on.
+    pub(crate) fn random_key(&self) -> Option<Vec<u8>> {
+        let mut rng = self.rng();
+        let tag = rng.u32(..) >> (u32::BITS - TAG_BITS);
+        let mut cursor = (rng.usize(..self.shard_count()) as u64) << CURSOR_BITS | u64::from(tag);
+        let mut is_second_round = false;
+        loop {
+            let (mut drawn, mut seen) = (None, 0);
+            cursor = self.scan(cursor, CANDIDATES, &mut |key| {
+                if rng.usize(..=seen) == 0 {
+                    drawn = Some(key.to_vec());
+                }
+                seen += 1;
+            });
+            if drawn.is_some() || cursor == 0 && is_second_round {
+                return drawn;
+            }
+            is_second_round |= cursor == 0;
+        }
     }
 
     pub(crate) fn for_each_key(&self, f: &mut dyn FnMut(&[u8])) {
