@@ -26,6 +26,12 @@ pub(crate) enum Limit {
     QueuedCommands,
     /// The most keys that one client watches.
     WatchedKeys,
+    /// All texts of scripts that are kept, in bytes.
+    ScriptTexts,
+    /// Memory of the interpreter, in bytes.
+    ScriptMemory,
+    /// Milliseconds that a script runs before other clients are told that the server is busy.
+    BusyMs,
 }
 
 /// A limit's name and bounds.
@@ -105,9 +111,33 @@ static SPECS: [Spec; COUNT] = [
         is_bytes: false,
         may_be_none: false,
     },
+    Spec {
+        name: "script-cache-limit",
+        default: 16 << 20,
+        low: 1 << 10,
+        high: i64::MAX as u64,
+        is_bytes: true,
+        may_be_none: false,
+    },
+    Spec {
+        name: "script-memory-limit",
+        default: 16 << 20,
+        low: 1 << 20,
+        high: i64::MAX as u64,
+        is_bytes: true,
+        may_be_none: false,
+    },
+    Spec {
+        name: "busy-reply-threshold",
+        default: 5000,
+        low: 1,
+        high: i32::MAX as u64,
+        is_bytes: false,
+        may_be_none: false,
+    },
 ];
 
-const COUNT: usize = 8;
+const COUNT: usize = 11;
 
 /// What stands for no limit.
 const NONE: u64 = u64::MAX;
@@ -122,6 +152,9 @@ impl Limit {
         Self::AuthSeconds,
         Self::QueuedCommands,
         Self::WatchedKeys,
+        Self::ScriptTexts,
+        Self::ScriptMemory,
+        Self::BusyMs,
     ];
 
     fn spec(self) -> &'static Spec {

@@ -15,6 +15,8 @@ use crate::watches::Watching;
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     last_id: AtomicU64,
+    /// How often CLIENT KILL has ended connections.
+    kills: AtomicU64,
     // std Mutex: taken when a connection comes or goes and by CLIENT LIST.
     entries: Mutex<BTreeMap<u64, Arc<Entry>>>,
 }
@@ -37,6 +39,8 @@ pub(crate) struct Entry {
     pub(crate) watching: Watching,
     /// The connection has ended; a worker may still have a request of it.
     is_closed: AtomicBool,
+    /// CLIENT KILL has ended it.
+    is_killed: AtomicBool,
     texts: Mutex<Texts>,
 }
 
@@ -71,6 +75,7 @@ impl Clients {
             queued: AtomicI64::new(NO_TRANSACTION),
             watching: Watching::default(),
             is_closed: AtomicBool::new(false),
+            is_killed: AtomicBool::new(false),
             texts: Mutex::default(),
         });
         self.lock().insert(entry.id, Arc::clone(&entry));
@@ -89,6 +94,17 @@ impl Clients {
     /// Every connection, oldest first.
     pub(crate) fn all(&self) -> Vec<Arc<Entry>> {
         self.lock().values().cloned().collect()
+    }
+
+    /// Ends a connection: it executes nothing more, and its thread closes it soon.
+    pub(crate) fn kill(&self, entry: &Entry) {
+        entry.is_killed.store(true, Ordering::Relaxed);
+        self.kills.fetch_add(1, Ordering::Release);
+    }
+
+    /// A number that changes with each connection that is ended so.
+    pub(crate) fn kills(&self) -> u64 {
+        self.kills.load(Ordering::Acquire)
     }
 
     /// Bytes in the longest input and in the longest output that wait, of all connections.
@@ -142,6 +158,20 @@ impl Entry {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_killed(&self) -> bool {
+        self.is_killed.load(Ordering::Relaxed)
+    }
+
+    /// The other end, as CLIENT LIST shows it.
+    pub(crate) fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// This end.
+    pub(crate) fn local(&self) -> &str {
+        &self.local
     }
 
     /// The flags of CLIENT LIST: in a transaction, and whether EXEC will fail.

@@ -23,6 +23,7 @@ mod reactor;
 #[path = "reference_test.rs"]
 mod reference;
 mod replies;
+mod scripts;
 mod server;
 mod session;
 mod shared;

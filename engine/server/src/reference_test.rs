@@ -113,7 +113,7 @@ fn tools_are_documented_as_the_command_line_defines_them() {
 
 #[test]
 fn commands_are_documented_as_the_table_defines_them() {
-    let groups = ["string", "generic", "transactions", "connection", "server"];
+    let groups = ["string", "generic", "transactions", "scripting", "connection", "server"];
     let mut out = String::new();
     for group in groups {
         writeln!(out, "### {}{}\n", group[..1].to_uppercase(), &group[1..]).unwrap();

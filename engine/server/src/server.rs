@@ -21,6 +21,7 @@ use crate::listener::Listener;
 use crate::log;
 use crate::process;
 use crate::reactor::{self, Io, Placement, Share};
+use crate::scripts::Scripts;
 use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::shutdown;
 use crate::storage::{profile_name, sync_name};
@@ -42,7 +43,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         warm::settle_allocator();
     }
     log::start(config.log_level, config.log_format);
-    let (stop, stopping) = shutdown::stop_signal().context("cannot catch SIGTERM and SIGINT")?;
+    let stop = shutdown::stop().context("cannot catch SIGTERM and SIGINT")?;
     let listeners = listen(&config)?;
     let http = http::listen(config.http).context("no /metrics (--http HOST:PORT, or off)")?;
     let (cap_bytes, cap_origin) = memory_cap(&config)?;
@@ -55,8 +56,8 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let addresses: Vec<String> = listeners.iter().map(|listener| listener.address.clone()).collect();
     let tcp: Vec<_> = listeners.iter().filter_map(Listener::tcp_address).collect();
     let threads = config.io_threads.unwrap_or_else(default_io_threads);
-    let (mut shares, placement) =
-        shares(threads, listeners, stop, config.busy_poll).context("cannot set up input and output")?;
+    let (mut shares, placement) = shares(threads, listeners, stop.signal, config.busy_poll)
+        .context("cannot set up input and output")?;
     let first = shares.remove(0);
     let (mut reactor, io_backend, why_not) =
         reactor::open(config.io, first).context("cannot set up input and output")?;
@@ -70,12 +71,13 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     if config.storage.is_none() {
         warm::warm();
     }
-    let workers = database.is_durable().then(|| Arc::new(Workers::new(placement)));
+    let workers = Arc::new(Workers::new(placement));
     let shared = Arc::new(Shared {
         client_memory: ClientMemory::new(),
-        // Workers execute requests, too.
-        turns: Turns::new(threads + usize::from(workers.is_some())),
+        // Workers execute requests of a durable store, too.
+        turns: Turns::new(threads + usize::from(database.is_durable())),
         watches: Watches::default(),
+        scripts: Scripts::default(),
         database,
         clock,
         settings: Settings::new(
@@ -88,7 +90,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         ),
         counters: Counters::default(),
         command_stats: CommandStats::default(),
-        state: State::new(stopping),
+        state: State::new(stop.is_set, stop.ask),
         clients: Clients::default(),
         facts: Facts {
             started,
@@ -104,10 +106,12 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             run_id: run_id(),
             http_address: http_address.map_or_else(|| "off".to_owned(), |address| address.to_string()),
         },
-        workers: workers.clone(),
+        workers: Some(Arc::clone(&workers)),
     });
-    if let Some(workers) = &workers {
+    if shared.database.is_durable() {
         workers.begin(&shared).context("cannot start a worker thread")?;
+    } else {
+        workers.begin_later(&shared);
     }
     let mut http_server = None;
     if let (Some(listener), Some(address)) = (http, http_address) {
@@ -121,9 +125,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     reactor::run(&mut *reactor, &shared).context("the event loop ended")?;
     others.join();
     drop(reactor);
-    if let Some(workers) = workers {
-        workers.end();
-    }
+    workers.end();
     if let Some(http_server) = http_server {
         http_server.end();
     }

@@ -1,7 +1,7 @@
 //! What does one client's conversation amount to, apart from its socket? Bytes in, bytes out.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use plumbkv::{NonBlocking, PREFETCHED_KEYS};
 use plumbkv_resp::{
@@ -22,7 +22,7 @@ mod backlog;
 mod transaction;
 
 pub(crate) use transaction::Transaction;
-use transaction::is_exec;
+use transaction::{is_exec, is_script};
 
 /// One client's conversation.
 pub(crate) struct Session {
@@ -51,6 +51,20 @@ pub(crate) struct Client {
     pub(crate) tally: Tally,
     /// What MULTI has begun.
     pub(crate) transaction: Option<Box<Transaction>>,
+    /// Whether a script that takes long is to give up here, for others wait, and be run by a worker.
+    pub(crate) is_hasty: bool,
+    pub(crate) muting: Muting,
+}
+
+/// Replies that are not sent, as CLIENT REPLY has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Muting {
+    #[default]
+    None,
+    All,
+    /// The one to the command that asks for it, and the next one.
+    Two,
+    One,
 }
 
 /// How far [`Session::advance`] came.
@@ -113,6 +127,8 @@ impl Session {
                 entry,
                 tally: Tally::new(),
                 transaction: None,
+                is_hasty: shared.workers.is_some(),
+                muting: Muting::None,
             },
             handed: None,
             limits_are_for: (authenticated, shared.settings.limits.version()),
@@ -125,6 +141,7 @@ impl Session {
         session.client.version = version;
         // It would not have come so far.
         session.client.authenticated = true;
+        session.client.is_hasty = false;
         session
     }
 
@@ -156,7 +173,8 @@ impl Session {
         let mut last_bytes = 0;
         let mut since = Instant::now();
         self.client.tally.begin(since);
-        let mut turn = shared.turns.shared();
+        let Some(mut turn) = take_turn(shared) else { return self.answer_busy(shared, input, output, start) };
+        self.client.closing |= self.client.entry.is_killed();
         let next = loop {
             if self.client.closing {
                 break Next::Close;
@@ -181,8 +199,16 @@ impl Session {
             match self.parser.parse(&input[consumed..]) {
                 Parsed::Complete { value: request, consumed: length } if length <= longest => {
                     let is_done = match self.client.take_executable(&request) {
+                        None if self.client.runs_alone(&request) && NonBlocking::is_on() => false,
+                        None if self.client.runs_alone(&request) => {
+                            let is_done;
+                            (turn, is_done) = run_alone(shared, &mut self.client, request, turn, output);
+                            is_done
+                        }
                         None => run(shared, &mut self.client, request, output),
-                        Some(transaction) if NonBlocking::is_on() => {
+                        Some(transaction)
+                            if NonBlocking::is_on() || self.client.has_to_yield(&transaction) =>
+                        {
                             self.handed = Some(transaction);
                             false
                         }
@@ -245,9 +271,48 @@ impl Session {
         // With a shared turn it would wait for itself.
         drop(turn);
         let alone = shared.turns.exclusive();
+        let start = output.mark();
         transaction.execute(shared, &mut self.client, output);
+        self.client.mute(output, start);
         drop(alone);
         shared.turns.shared()
+    }
+
+    /// Answers requests while a script keeps all others from being executed: it can be ended, and nothing else.
+    #[cold]
+    fn answer_busy(&mut self, shared: &Shared, input: &[u8], output: &mut Replies, start: Mark) -> Progress {
+        let before = output.mark();
+        let mut consumed = 0;
+        let next = loop {
+            if self.client.closing {
+                break Next::Close;
+            }
+            if output.since(start) >= TURN_BYTES {
+                break Next::Drain;
+            }
+            if consumed == input.len() {
+                break Next::Read { needed: 1 };
+            }
+            match self.parser.parse(&input[consumed..]) {
+                Parsed::Complete { value: request, consumed: length } => {
+                    self.client.answer_busy(shared, &request, output);
+                    consumed += length;
+                }
+                Parsed::Incomplete { needed } => {
+                    if !self.parser.wants_grant() {
+                        break Next::Read { needed };
+                    }
+                    if !self.grant_more(shared) {
+                        break Next::Refuse;
+                    }
+                }
+                Parsed::Invalid(error) => {
+                    let text = in_words(shared, &error);
+                    self.refuse(shared, &text, output);
+                }
+            }
+        };
+        Progress { consumed, produced: output.since(before), next }
     }
 
     /// Takes the transaction that a worker is to execute, where the last request was its EXEC.
@@ -267,6 +332,15 @@ impl Session {
         transaction.execute(shared, &mut self.client, output);
         drop(alone);
         self.client.tally.flush(&shared.command_stats, Instant::now());
+    }
+
+    /// Whether the reply to a request that was executed elsewhere is not sent.
+    pub(crate) fn takes_back_reply(&mut self) -> bool {
+        let is_muted = self.client.muting != Muting::None;
+        if self.client.muting == Muting::One {
+            self.client.muting = Muting::None;
+        }
+        is_muted
     }
 
     /// Whether the conversation is to end.
@@ -325,6 +399,9 @@ impl Session {
     pub(crate) fn overdue(&self, shared: &Shared, closing: bool) -> Option<String> {
         let now_ms = shared.clock_ms();
         let entry = self.entry();
+        if entry.is_killed() {
+            return Some("was ended by CLIENT KILL".to_owned());
+        }
         let idle_ms = now_ms.saturating_sub(entry.last_active_ms());
         if closing && idle_ms > FAREWELL_MS {
             return Some(format!("did not take its last replies within {} s", FAREWELL_MS / 1000));
@@ -414,15 +491,130 @@ impl Client {
         self.transaction.take_if(|transaction| is_exec(request) && !transaction.is_failed())
     }
 
+    /// Whether a request is a script, which no other thread's requests may interrupt.
+    #[inline]
+    fn runs_alone(&self, request: &Request<'_>) -> bool {
+        is_script(request) && self.transaction.is_none()
+    }
+
+    /// Answers a request that is not executed because a script runs, unless it ends that.
+    fn answer_busy(&mut self, shared: &Shared, request: &Request<'_>, output: &mut Replies) {
+        const BUSY: CommandError = CommandError::fixed(
+            "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+        );
+        let is = |place, name: &str| {
+            request.get(place).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        let is_kill = request.len() == 2 && is(0, "script") && is(1, "kill");
+        let result = if request.is_empty() {
+            return;
+        } else if is_kill && self.authenticated {
+            shared.scripts.kill()
+        } else {
+            Err(BUSY)
+        };
+        let mut reply = ReplyWriter::new(&mut output.bytes, self.version);
+        match result {
+            Ok(()) => reply.simple("OK"),
+            Err(error) => {
+                reply.error_bytes(error.text());
+                shared.command_stats.answer_error(error.text());
+                if let Some(transaction) = &mut self.transaction {
+                    transaction.fail();
+                }
+            }
+        }
+    }
+
+    /// Whether a worker is to execute a transaction: a script in it cannot give up behind commands that are done.
+    #[inline]
+    fn has_to_yield(&self, transaction: &Transaction) -> bool {
+        self.is_hasty && transaction.has_script()
+    }
+
+    /// As the commands of a script see this client.
+    pub(crate) fn of_script(&self) -> Self {
+        Self {
+            version: Version::Resp2,
+            authenticated: true,
+            closing: false,
+            extra_work: 0,
+            entry: Arc::clone(&self.entry),
+            tally: Tally::new(),
+            transaction: None,
+            // A command of a script cannot be handed over.
+            is_hasty: false,
+            muting: Muting::None,
+        }
+    }
+
+    /// Takes back the reply that begins at `start`, where CLIENT REPLY has it so.
+    #[cold]
+    pub(crate) fn mute(&mut self, output: &mut Replies, start: Mark) {
+        if self.muting != Muting::None {
+            output.go_back(start);
+        }
+        self.muting = match self.muting {
+            Muting::Two => Muting::One,
+            Muting::One => Muting::None,
+            other => other,
+        };
+    }
+
     /// RESET: as after connecting.
     pub(crate) fn reset(&mut self, shared: &Shared) {
         self.transaction = None;
         self.entry.record_queued(None);
         watches::unwatch(shared, &self.entry);
         self.set_version(Version::Resp2);
+        self.muting = Muting::None;
         self.authenticated = !shared.settings.has_password();
         self.entry.set_name("");
     }
+}
+
+/// Runs a script in an exclusive turn, in place of the shared one; its writes are one batch.
+#[cold]
+fn run_alone<'t>(
+    shared: &'t Shared,
+    client: &mut Client,
+    request: Request<'_>,
+    turn: SharedTurn<'t>,
+    output: &mut Replies,
+) -> (SharedTurn<'t>, bool) {
+    // With a shared turn it would wait for itself.
+    drop(turn);
+    let is_durable = shared.database.is_durable();
+    let alone = if is_durable { shared.turns.exclusive_for_worker() } else { shared.turns.exclusive() };
+    let start = output.mark();
+    let group = shared.database.begin_group();
+    let is_done = run(shared, client, request, output);
+    if is_done && let Err(error) = group.commit().map_err(CommandError::from) {
+        output.go_back(start);
+        ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
+        shared.command_stats.answer_error(error.text());
+    }
+    drop(alone);
+    (shared.turns.shared(), is_done)
+}
+
+/// A shared turn; `None`: a script has been running for so long that clients are to be told.
+#[inline]
+fn take_turn(shared: &Shared) -> Option<SharedTurn<'_>> {
+    shared.turns.shared_within(Duration::ZERO).or_else(|| wait_for_turn(shared))
+}
+
+#[cold]
+fn wait_for_turn(shared: &Shared) -> Option<SharedTurn<'_>> {
+    /// Between two looks at how long a script has been running.
+    const LOOK: Duration = Duration::from_millis(20);
+    let limit = Duration::from_millis(shared.settings.limits.get(Limit::BusyMs));
+    while !shared.scripts.is_busy(limit) {
+        if let Some(turn) = shared.turns.shared_within(LOOK) {
+            return Some(turn);
+        }
+    }
+    None
 }
 
 /// Strangers may send little: what a request announces is kept until it is whole.

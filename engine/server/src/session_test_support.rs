@@ -11,6 +11,7 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::replies::{Mark, Replies};
+use crate::scripts::Scripts;
 use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::tally::CommandStats;
 use crate::turns::Turns;
@@ -42,6 +43,7 @@ impl Driver {
             client_memory: ClientMemory::new(),
             turns: Turns::new(1),
             watches: Watches::default(),
+            scripts: Scripts::default(),
             database,
             clock,
             settings: Settings::new(None, true, 100, 0, 5, Values::default()),

@@ -1,5 +1,7 @@
 //! What do all connections share? The database, the settings that can change, the counters, the list of clients.
 
+use std::io::{self, Write as _};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,6 +13,7 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::process;
+use crate::scripts::Scripts;
 use crate::storage::Storage;
 use crate::stripe::Counter;
 use crate::tally::CommandStats;
@@ -30,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) client_memory: ClientMemory,
     pub(crate) turns: Turns,
     pub(crate) watches: Watches,
+    pub(crate) scripts: Scripts,
     pub(crate) facts: Facts,
     /// Of a durable store.
     pub(crate) workers: Option<Arc<Workers>>,
@@ -88,8 +92,10 @@ pub(crate) struct Facts {
 pub(crate) struct State {
     /// Nothing before connections are served.
     startup: OnceLock<Startup>,
-    /// A signal has asked it to stop.
+    /// It was asked to stop.
     stopping: Arc<AtomicBool>,
+    /// A byte asks it to.
+    ask: Option<UnixStream>,
 }
 
 /// Memory when connections were first served, in bytes.
@@ -100,8 +106,14 @@ pub(crate) struct Startup {
 }
 
 impl State {
-    pub(crate) fn new(stopping: Arc<AtomicBool>) -> Self {
-        Self { startup: OnceLock::new(), stopping }
+    pub(crate) fn new(stopping: Arc<AtomicBool>, ask: UnixStream) -> Self {
+        Self { startup: OnceLock::new(), stopping, ask: Some(ask) }
+    }
+
+    /// Asks the server to stop, as SIGTERM does.
+    pub(crate) fn stop(&self) -> io::Result<()> {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.ask.as_ref().map_or(Ok(()), |mut ask| ask.write_all(b"s"))
     }
 
     /// From now on connections are served.

@@ -1,30 +1,73 @@
-//! What do commands about the connection do? PING, HELLO, AUTH, CLIENT and their kin.
+//! Commands about connections: PING, HELLO, AUTH, CLIENT and their kin.
 
 use plumbkv_resp::{ReplyWriter, Version};
 
 use super::args::{self, Arguments, is};
 use super::table::{self, Id};
 use super::{CommandError, Context};
-use crate::session::Client;
+use crate::clients::Entry;
+use crate::session::{Client, Muting};
 use crate::shared::Shared;
 
 /// Commands about the connection.
 #[derive(Debug)]
 pub(crate) enum Command<'a> {
-    Ping { message: Option<&'a [u8]> },
-    Echo { message: &'a [u8] },
+    Ping {
+        message: Option<&'a [u8]>,
+    },
+    Echo {
+        message: &'a [u8],
+    },
     Quit,
-    Hello { version: Option<Version>, credentials: Option<(&'a [u8], &'a [u8])>, name: Option<&'a [u8]> },
-    Auth { user: &'a [u8], password: &'a [u8], user_given: bool },
-    Select { index: i64 },
+    Hello {
+        version: Option<Version>,
+        credentials: Option<(&'a [u8], &'a [u8])>,
+        name: Option<&'a [u8]>,
+    },
+    Auth {
+        user: &'a [u8],
+        password: &'a [u8],
+        user_given: bool,
+    },
+    Select {
+        index: i64,
+    },
     Reset,
     Id,
     GetName,
-    SetName { name: &'a [u8] },
-    SetInfo { attribute: &'a [u8], value: &'a [u8] },
+    SetName {
+        name: &'a [u8],
+    },
+    SetInfo {
+        attribute: &'a [u8],
+        value: &'a [u8],
+    },
     Info,
-    List { filter: Filter },
+    List {
+        filter: Filter,
+    },
+    Kill(Kill<'a>),
+    Reply(Muting),
+    Redirection,
+    Tracking,
+    Unblock,
+    Wait,
+    /// Clients are not evicted, whatever they choose.
+    NoEvict,
     Help,
+}
+
+/// Which connections CLIENT KILL ends.
+#[derive(Debug, Default)]
+pub(crate) struct Kill<'a> {
+    id: Option<u64>,
+    peer: Option<&'a [u8]>,
+    local: Option<&'a [u8]>,
+    /// A TYPE that this server has no connections of.
+    is_none: bool,
+    takes_own: bool,
+    /// It was given an address alone, and answers so.
+    is_old: bool,
 }
 
 /// Which connections CLIENT LIST describes.
@@ -72,6 +115,41 @@ impl<'a> Command<'a> {
             Id::ClientSetinfo => Self::SetInfo { attribute: words.word(), value: words.word() },
             Id::ClientInfo => Self::Info,
             Id::ClientList => Self::List { filter: Filter::parse(words)? },
+            Id::ClientKill => Self::Kill(Kill::parse(words)?),
+            Id::ClientReply => Self::Reply(match words.word() {
+                word if is(word, "ON") => Muting::None,
+                word if is(word, "OFF") => Muting::All,
+                word if is(word, "SKIP") => Muting::Two,
+                _ => return Err(CommandError::SYNTAX),
+            }),
+            Id::ClientGetredir => Self::Redirection,
+            Id::ClientTrackinginfo => Self::Tracking,
+            Id::ClientNoevict => match words.word() {
+                word if is(word, "ON") || is(word, "OFF") => Self::NoEvict,
+                _ => return Err(CommandError::SYNTAX),
+            },
+            Id::ClientUnblock => {
+                words.integer()?;
+                match words.next() {
+                    None => Self::Unblock,
+                    Some(word) if is(word, "TIMEOUT") || is(word, "ERROR") => Self::Unblock,
+                    Some(_) => {
+                        return Err(CommandError::fixed(
+                            "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
+                        ));
+                    }
+                }
+            }
+            Id::Wait => {
+                words.integer()?;
+                let time = args::parse_integer(words.word());
+                let time =
+                    time.ok_or(CommandError::fixed("ERR timeout is not an integer or out of range"))?;
+                if time < 0 {
+                    return Err(CommandError::fixed("ERR timeout is negative"));
+                }
+                Self::Wait
+            }
             Id::ClientHelp => Self::Help,
             // A container without a sub-command fails its arity check.
             _ => return Err(CommandError::not_served()),
@@ -167,6 +245,30 @@ impl<'a> Command<'a> {
                 context.reply().verbatim("txt", text.as_bytes());
                 Ok(())
             }
+            Self::Kill(kill) => kill.execute(context),
+            Self::Reply(muting) => {
+                // What is muted stays so for the next reply, too.
+                if !(context.client.muting == Muting::All && muting == Muting::Two) {
+                    context.client.muting = muting;
+                }
+                context.ok()
+            }
+            Self::Redirection => context.integer(-1),
+            Self::Tracking => {
+                let mut reply = context.reply();
+                reply.map(3);
+                reply.bulk(b"flags");
+                reply.set(1);
+                reply.bulk(b"off");
+                reply.bulk(b"redirect");
+                reply.integer(-1);
+                reply.bulk(b"prefixes");
+                reply.array(0);
+                Ok(())
+            }
+            // No command blocks a client, and there are no replicas to wait for.
+            Self::Unblock | Self::Wait => context.integer(0),
+            Self::NoEvict => context.ok(),
             Self::Help => {
                 super::admin::help(context, table::spec(Id::Client));
                 Ok(())
@@ -251,18 +353,81 @@ fn set_info(client: &Client, attribute: &[u8], value: &[u8]) -> Result<(), Comma
     Ok(())
 }
 
+impl<'a> Kill<'a> {
+    fn parse(mut words: Arguments<'a>) -> Result<Self, CommandError> {
+        if words.len() == 1 {
+            return Ok(Self { peer: words.next(), takes_own: true, is_old: true, ..Self::default() });
+        }
+        let mut kill = Self::default();
+        while let Some(option) = words.next() {
+            let value = words.next().ok_or(CommandError::SYNTAX)?;
+            if is(option, "ID") {
+                let id =
+                    args::parse_integer(value).and_then(|id| u64::try_from(id).ok()).filter(|id| *id > 0);
+                kill.id = Some(id.ok_or(CommandError::fixed("ERR client-id should be greater than 0"))?);
+            } else if is(option, "TYPE") {
+                kill.is_none |= !is_normal(value)?;
+            } else if is(option, "ADDR") {
+                kill.peer = Some(value);
+            } else if is(option, "LADDR") {
+                kill.local = Some(value);
+            } else if is(option, "USER") {
+                if value != USER {
+                    return Err(CommandError::quoting("ERR No such user '", value, "'"));
+                }
+            } else if is(option, "SKIPME") && (is(value, "YES") || is(value, "NO")) {
+                kill.takes_own = is(value, "NO");
+            } else {
+                return Err(CommandError::SYNTAX);
+            }
+        }
+        Ok(kill)
+    }
+
+    fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
+        let is_it = |entry: &Entry| {
+            self.id.is_none_or(|id| entry.id == id)
+                && self.peer.is_none_or(|peer| entry.peer().as_bytes() == peer)
+                && self.local.is_none_or(|local| entry.local().as_bytes() == local)
+        };
+        let clients = &context.shared.clients;
+        let mut count = 0;
+        for entry in clients.all().iter().filter(|entry| !self.is_none && is_it(entry)) {
+            if entry.id == context.client.entry.id {
+                if self.takes_own {
+                    // Behind its reply.
+                    context.client.closing = true;
+                    count += 1;
+                }
+                continue;
+            }
+            clients.kill(entry);
+            count += 1;
+        }
+        match (self.is_old, count) {
+            (true, 0) => Err(CommandError::fixed("ERR No such client")),
+            (true, _) => context.ok(),
+            (false, _) => context.integer(count),
+        }
+    }
+}
+
+/// Whether a TYPE is that of this server's connections.
+fn is_normal(kind: &[u8]) -> Result<bool, CommandError> {
+    if is(kind, "normal") {
+        return Ok(true);
+    }
+    if ["master", "replica", "slave", "pubsub"].iter().any(|name| is(kind, name)) {
+        return Ok(false);
+    }
+    Err(CommandError::quoting("ERR Unknown client type '", kind, "'"))
+}
+
 impl Filter {
     fn parse(mut words: Arguments<'_>) -> Result<Self, CommandError> {
         let Some(option) = words.next() else { return Ok(Self::All) };
         if is(option, "TYPE") && words.len() == 1 {
-            let kind = words.word();
-            if is(kind, "normal") {
-                return Ok(Self::All);
-            }
-            if ["master", "replica", "slave", "pubsub"].iter().any(|name| is(kind, name)) {
-                return Ok(Self::Nobody);
-            }
-            return Err(CommandError::quoting("ERR Unknown client type '", kind, "'"));
+            return Ok(if is_normal(words.word())? { Self::All } else { Self::Nobody });
         }
         if is(option, "ID") && words.len() >= 1 {
             let ids = words.map(|word| args::parse_integer(word).and_then(|id| u64::try_from(id).ok()));

@@ -132,3 +132,87 @@ fn clients_are_named_and_listed() {
     assert_eq!(other.ask("client list id 1 7").matches("id=").count(), 1);
     assert!(other.ask("client help").starts_with("*"));
 }
+
+#[test]
+fn connections_are_ended_by_number_and_by_address() {
+    let driver = Driver::new();
+    let (mut one, mut two, mut three) = (driver.connect(), driver.connect(), driver.connect());
+    one.check_all(
+        "client kill 1.2.3.4:5 -> -ERR No such client|
+         client kill id 99999 -> :0|
+         client kill addr 1.2.3.4:5 -> :0|
+         client kill laddr 1.2.3.4:5 -> :0|
+         client kill type pubsub -> :0|
+         client kill foo bar -> -ERR syntax error|
+         client kill id x -> -ERR client-id should be greater than 0|
+         client kill id 0 -> -ERR client-id should be greater than 0|
+         client kill type foo -> -ERR Unknown client type 'foo'|
+         client kill user nosuch -> -ERR No such user 'nosuch'|
+         client kill skipme maybe -> -ERR syntax error|
+         client kill id 5 user -> -ERR syntax error|
+         client kill -> -ERR wrong number of arguments for 'client|kill' command|
+         client kill id 2 -> :1|",
+    );
+    assert_eq!(two.ask("set k v"), "", "it executes nothing more");
+    assert!(two.closed && !one.closed);
+    three.check("get k", "$-1\r\n");
+    // All connections of this test have one address; SKIPME is YES unless it is said.
+    one.check("client kill addr 127.0.0.1:5 user default type normal", ":2\r\n");
+    assert_eq!(three.ask("ping"), "");
+    one.check("client kill id 1 skipme no", ":1\r\n");
+    assert!(one.closed);
+    let mut last = driver.connect();
+    last.check("client kill 127.0.0.1:5", "+OK\r\n");
+    assert!(last.closed);
+}
+
+#[test]
+fn replies_are_left_out_as_long_as_that_is_wanted() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check("client reply skip", "");
+    client.check("set k 1", "");
+    client.check("get k", "$1\r\n1\r\n");
+    client.check("client reply off", "");
+    client.check("incr k", "");
+    client.check("nosuch", "");
+    client.check("client reply skip", "");
+    client.check("incr k", "");
+    client.check("client reply on", "+OK\r\n");
+    client.check("get k", "$1\r\n3\r\n");
+    client.check("client reply foo", "-ERR syntax error\r\n");
+    // Queued, and executed by EXEC.
+    client.check("multi", "+OK\r\n");
+    client.check("incr k", "+QUEUED\r\n");
+    client.check("client reply off", "+QUEUED\r\n");
+    client.check("exec", "");
+    client.check("ping", "");
+    client.check("reset", "+RESET\r\n");
+    client.check("get k", "$1\r\n4\r\n");
+}
+
+#[test]
+fn what_is_not_there_is_said_as_redis_says_it() {
+    Driver::new().connect().check_all(
+        "client no-evict on -> +OK|
+         client no-evict x -> -ERR syntax error|
+         client getredir -> :-1|
+         client trackinginfo -> *6|$5|flags|*1|$3|off|$8|redirect|:-1|$8|prefixes|*0|
+         client unblock 99 -> :0|
+         client unblock x -> -ERR value is not an integer or out of range|
+         client unblock 99 foo -> -ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR|
+         role -> *3|$6|master|:0|*0|
+         wait 0 0 -> :0|
+         wait x 10 -> -ERR value is not an integer or out of range|
+         wait 0 x -> -ERR timeout is not an integer or out of range|
+         wait 0 -1 -> -ERR timeout is negative|
+         shutdown foo -> -ERR syntax error|
+         shutdown save nosave -> -ERR syntax error|
+         shutdown abort -> -ERR No shutdown in progress.|
+         shutdown abort now -> -ERR syntax error|
+         shutdown save -> -ERR keys in memory alone cannot be saved: start with --data, or use SHUTDOWN NOSAVE|
+         multi -> +OK|
+         shutdown nosave -> -ERR Command not allowed inside a transaction|
+         discard -> +OK|",
+    );
+}

@@ -45,6 +45,11 @@ impl CommandError {
         Self(Cow::Owned(text.into_bytes()))
     }
 
+    /// An error whose text was composed elsewhere.
+    pub(crate) fn of_bytes(text: Vec<u8>) -> Self {
+        Self(Cow::Owned(text))
+    }
+
     /// The whole reply text.
     pub(crate) fn text(&self) -> &Cow<'static, [u8]> {
         &self.0

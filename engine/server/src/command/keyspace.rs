@@ -1,11 +1,11 @@
 //! What do commands on keys do, whatever they hold? DEL, EXPIRE and its kin, RENAME, COPY, KEYS, SCAN.
 
-use plumbkv::{ExpireCondition, Lifetime, RenameOptions, RenameOutcome};
+use plumbkv::{ExpireCondition, Fetched, Lifetime, RenameOptions, RenameOutcome};
 
 use super::args::{self, Arguments, is};
 use super::listing::{keys, scan};
-use super::table::Id;
-use super::{CommandError, Context};
+use super::table::{self, Id};
+use super::{CommandError, Context, dump};
 
 /// Commands on keys.
 #[derive(Debug)]
@@ -19,6 +19,12 @@ pub(crate) enum Command<'a> {
     Persist { key: &'a [u8] },
     Rename { from: &'a [u8], to: &'a [u8], keep_target: bool },
     Copy { from: &'a [u8], to: &'a [u8], keep_target: bool },
+    Random,
+    Encoding { key: &'a [u8] },
+    References { key: &'a [u8] },
+    ObjectHelp,
+    Dump { key: &'a [u8] },
+    Restore(dump::Restore<'a>),
     Keys { pattern: &'a [u8] },
     Scan { cursor: u64, count: usize, pattern: Option<&'a [u8]>, strings: bool },
 }
@@ -42,6 +48,8 @@ impl<'a> Command<'a> {
             Id::Del | Id::Unlink => return Ok(Self::Delete { keys: words }),
             Id::Exists | Id::Touch => return Ok(Self::Exists { keys: words }),
             Id::Scan => return Self::parse_scan(words),
+            Id::Randomkey => return Ok(Self::Random),
+            Id::ObjectHelp => return Ok(Self::ObjectHelp),
             _ => {}
         }
         let key = words.word();
@@ -63,6 +71,10 @@ impl<'a> Command<'a> {
             Id::Renamenx => Self::Rename { from: key, to: words.word(), keep_target: true },
             Id::Copy => Self::parse_copy(key, words)?,
             Id::Keys => Self::Keys { pattern: key },
+            Id::ObjectEncoding => Self::Encoding { key },
+            Id::ObjectRefcount => Self::References { key },
+            Id::Dump => Self::Dump { key },
+            Id::Restore => Self::Restore(dump::Restore::parse(key, words)?),
             _ => return Err(CommandError::not_served()),
         })
     }
@@ -179,9 +191,40 @@ impl<'a> Command<'a> {
                 }
                 context.flag(is_done)
             }
+            Self::Random => match database.random_key()? {
+                Some(key) => context.bulk(&key),
+                None => context.value_or_null(None),
+            },
+            Self::Encoding { key } => match database.fetch(key, encoding)? {
+                Some(name) => context.bulk(name.as_bytes()),
+                None => context.value_or_null(None),
+            },
+            // Values are not shared among keys.
+            Self::References { key } => match database.exists(key)? {
+                true => context.integer(1),
+                false => context.value_or_null(None),
+            },
+            Self::ObjectHelp => {
+                super::admin::help(context, table::spec(Id::Object));
+                Ok(())
+            }
+            Self::Dump { key } => dump::dump(context, key),
+            Self::Restore(restore) => restore.execute(context),
             Self::Keys { pattern } => keys(context, pattern),
             Self::Scan { cursor, count, pattern, strings } => scan(context, cursor, count, pattern, strings),
         }
+    }
+}
+
+/// What Redis would call the form in which it holds a value.
+fn encoding(found: Fetched<'_>) -> &'static str {
+    /// Longer values have an allocation of their own there.
+    const EMBEDDED: usize = 44;
+    match found {
+        Fetched::Bytes(bytes) if args::parse_integer(bytes).is_some() => "int",
+        Fetched::Bytes(bytes) if bytes.len() <= EMBEDDED => "embstr",
+        Fetched::Value(value) if value.len() <= EMBEDDED => "embstr",
+        Fetched::Bytes(_) | Fetched::Value(_) => "raw",
     }
 }
 

@@ -195,3 +195,28 @@ fn scan_all(client: &mut crate::session::test_support::Talk<'_>, options: &str) 
     }
     panic!("the scan does not end");
 }
+
+#[test]
+fn forms_of_values_and_random_keys_are_told() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check("randomkey", "$-1\r\n");
+    client.check_all(
+        "mset a 123 b hello d 12345678901234567890 -> +OK|
+         set c xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx -> +OK|
+         object encoding a -> $3|int|
+         object encoding b -> $6|embstr|
+         object encoding c -> $3|raw|
+         object encoding d -> $6|embstr|
+         object encoding none -> $-1|
+         object refcount b -> :1|
+         object refcount none -> $-1|
+         object encoding -> -ERR wrong number of arguments for 'object|encoding' command|
+         object nosuch a -> -ERR unknown subcommand 'nosuch'. Try OBJECT HELP.|",
+    );
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..1000 {
+        seen.insert(client.ask("randomkey"));
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}

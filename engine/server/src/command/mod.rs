@@ -6,12 +6,16 @@
 pub(crate) mod admin;
 pub(crate) mod args;
 pub(crate) mod connection;
+mod dump;
 pub(crate) mod error;
+mod float;
 pub(crate) mod glob;
 mod http;
 pub(crate) mod keyspace;
+mod lcs;
 mod listing;
 mod range;
+pub(crate) mod script;
 pub(crate) mod string;
 pub(crate) mod table;
 pub(crate) mod transaction;
@@ -22,7 +26,7 @@ use plumbkv_resp::{ReplyWriter, Request};
 use crate::client_limits::Limit;
 use crate::log::{PAUSE_SECONDS, Sparingly};
 use crate::replies::{Mark, Replies};
-use crate::session::Client;
+use crate::session::{Client, Muting};
 use crate::shared::Shared;
 use args::Arguments;
 pub(crate) use error::CommandError;
@@ -36,6 +40,7 @@ pub(crate) enum Command<'a> {
     String(string::Command<'a>),
     Keyspace(keyspace::Command<'a>),
     Transaction(transaction::Command<'a>),
+    Script(script::Command<'a>),
 }
 
 impl<'a> Command<'a> {
@@ -47,6 +52,7 @@ impl<'a> Command<'a> {
             Group::Connection => connection::Command::parse(spec.id, words).map(Self::Connection),
             Group::Server => admin::Command::parse(spec.id, words).map(Self::Admin),
             Group::Transactions => transaction::Command::parse(spec.id, words).map(Self::Transaction),
+            Group::Scripting => script::Command::parse(spec.id, words).map(Self::Script),
         }
     }
 
@@ -57,6 +63,7 @@ impl<'a> Command<'a> {
             Self::Connection(command) => command.execute(context),
             Self::Admin(command) => command.execute(context),
             Self::Transaction(command) => command.execute(context),
+            Self::Script(command) => command.execute(context),
         }
     }
 }
@@ -165,6 +172,9 @@ pub(crate) fn run(shared: &Shared, client: &mut Client, request: Request<'_>, ou
             tracing::error!("the store failed: {text} (said at most once in {PAUSE_SECONDS} s)");
         }
     }
+    if client.muting != Muting::None {
+        client.mute(output, start);
+    }
     true
 }
 
@@ -183,7 +193,7 @@ fn dispatch(
         }
         return Err(CommandError::unknown_command(&request));
     };
-    let (spec, words_read) = if request.len() > 1 && is_container(command) {
+    let (spec, words_read) = if request.len() > 1 && command.is_container() {
         let sub = request.arg(1);
         let spec = table::find_sub_command(command, sub)
             .ok_or_else(|| CommandError::unknown_sub_command(command.name, sub))?;
@@ -205,6 +215,9 @@ fn dispatch(
         return Err(CommandError::NO_AUTH);
     }
     if client.transaction.is_some() && !is_never_queued(spec.id) {
+        if spec.id == table::Id::Shutdown {
+            return Err(CommandError::fixed("ERR Command not allowed inside a transaction"));
+        }
         return queue(shared, client, &request, output);
     }
     *is_executed = true;
@@ -253,12 +266,6 @@ fn is_never_queued(id: table::Id) -> bool {
     matches!(id, Id::Multi | Id::Exec | Id::Discard | Id::Watch | Id::Quit | Id::Reset)
 }
 
-/// Whether the command's second word names a sub-command.
-fn is_container(spec: &Spec) -> bool {
-    use table::Id;
-    matches!(spec.id, Id::Client | Id::Command | Id::Config | Id::Memory)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,7 +274,7 @@ mod tests {
     #[test]
     fn a_container_is_what_has_sub_commands() {
         for spec in table::commands() {
-            assert_eq!(is_container(spec), spec.sub_commands().next().is_some(), "{}", spec.name);
+            assert_eq!(spec.is_container(), spec.sub_commands().next().is_some(), "{}", spec.name);
         }
     }
 
@@ -275,7 +282,7 @@ mod tests {
     fn every_row_of_the_table_is_served() {
         let driver = Driver::new();
         // CLIENT, CONFIG and MEMORY say nothing without a sub-command.
-        let served = |spec: &&Spec| spec.id == table::Id::Command || !is_container(spec);
+        let served = |spec: &&Spec| spec.id == table::Id::Command || !spec.is_container();
         for spec in table::SPECS.iter().filter(served) {
             let mut client = driver.connect();
             let mut words: Vec<String> = spec.name.split('|').map(str::to_owned).collect();
@@ -283,7 +290,8 @@ mod tests {
                 words.push("1".to_owned());
             }
             let reply = client.ask(&words.join(" "));
-            assert!(!reply.is_empty(), "{} has no reply", spec.name);
+            let is_end = spec.id == table::Id::Shutdown;
+            assert_eq!(reply.is_empty(), is_end, "{}: {reply}", spec.name);
             assert!(!reply.contains("unknown"), "{}: {reply}", spec.name);
             assert!(!reply.contains("not served"), "{}: {reply}", spec.name);
         }

@@ -7,10 +7,27 @@ use plumbkv::{Buffer, Fetched, MAX_VALUE_BYTES, Value};
 use super::{CommandError, Context};
 use crate::client_limits::Limit;
 
-/// A part of a value: short ones are copied under the shard's lock.
-enum Part {
+/// A value, or a part of it: short ones are copied under the shard's lock.
+pub(super) enum Part {
     Copied(Vec<u8>),
     Held(Value),
+}
+
+impl Part {
+    /// A whole value.
+    pub(super) fn of(found: Fetched<'_>) -> Self {
+        match found {
+            Fetched::Bytes(bytes) => Self::Copied(bytes.to_vec()),
+            Fetched::Value(value) => Self::Held(value),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Copied(bytes) => bytes,
+            Self::Held(value) => value,
+        }
+    }
 }
 
 /// Writes the bytes from `start` to `end`, both of them included; below zero they count from the end of the value.
@@ -54,14 +71,8 @@ pub(super) fn set(
     let end = offset.checked_add(part.len()).filter(|end| *end <= longest);
     let end = end.ok_or(CommandError::from(plumbkv::Error::ValueTooLong { len: 0, max: longest }))?;
     loop {
-        let before = database.fetch(key, |found| match found {
-            Fetched::Bytes(bytes) => Part::Copied(bytes.to_vec()),
-            Fetched::Value(value) => Part::Held(value),
-        })?;
-        let before: Option<&[u8]> = before.as_ref().map(|before| match before {
-            Part::Copied(bytes) => &bytes[..],
-            Part::Held(value) => value,
-        });
+        let before = database.fetch(key, Part::of)?;
+        let before: Option<&[u8]> = before.as_ref().map(Part::bytes);
         let old = before.unwrap_or_default();
         let length = end.max(old.len());
         // Counted under the cap, as a value of half a gigabyte has to be.

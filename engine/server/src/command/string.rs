@@ -4,7 +4,7 @@ use plumbkv::{Condition, Expiry, SetOptions};
 
 use super::args::{self, Arguments, is};
 use super::table::{self, Id};
-use super::{CommandError, Context, range};
+use super::{CommandError, Context, float, lcs, range};
 use crate::client_limits::Limit;
 
 /// Commands on values.
@@ -23,6 +23,8 @@ pub(crate) enum Command<'a> {
     GetRange { key: &'a [u8], start: i64, end: i64 },
     SetRange { key: &'a [u8], offset: i64, part: &'a [u8] },
     Add { key: &'a [u8], delta: i64 },
+    AddFloat { key: &'a [u8], by: &'a [u8] },
+    Lcs { keys: [&'a [u8]; 2], options: lcs::Options },
 }
 
 /// The options of SET.
@@ -84,6 +86,8 @@ impl<'a> Command<'a> {
                 Self::GetRange { key, start: words.integer()?, end: words.integer()? }
             }
             Id::Setrange => Self::SetRange { key, offset: words.integer()?, part: words.word() },
+            Id::Lcs => Self::Lcs { keys: [key, words.word()], options: lcs::Options::parse(words)? },
+            Id::Incrbyfloat => Self::AddFloat { key, by: words.word() },
             Id::Incr => Self::Add { key, delta: 1 },
             Id::Decr => Self::Add { key, delta: -1 },
             Id::Incrby => Self::Add { key, delta: words.integer()? },
@@ -156,6 +160,8 @@ impl<'a> Command<'a> {
             }
             Self::GetRange { key, start, end } => range::get(context, key, start, end),
             Self::SetRange { key, offset, part } => range::set(context, key, offset, part),
+            Self::Lcs { keys, options } => lcs::lcs(context, keys, options),
+            Self::AddFloat { key, by } => float::increment(context, key, by),
             Self::Add { key, delta } => {
                 let value = database.increment(key, delta)?;
                 context.changed(key);

@@ -20,14 +20,17 @@ pub(crate) mod flag {
     pub(crate) const ADMIN: u16 = 1 << 5;
     /// Can hold up the server for long, or destroy everything.
     pub(crate) const DANGEROUS: u16 = 1 << 6;
+    /// Not for scripts.
+    pub(crate) const NOSCRIPT: u16 = 1 << 7;
     /// Every bit with its printed name; `DANGEROUS` is an access category, not a printed flag.
-    pub(crate) const NAMES: [(u16, &str); 6] = [
+    pub(crate) const NAMES: [(u16, &str); 7] = [
         (WRITE, "write"),
         (READONLY, "readonly"),
         (DENYOOM, "denyoom"),
         (FAST, "fast"),
         (NO_AUTH, "no_auth"),
         (ADMIN, "admin"),
+        (NOSCRIPT, "noscript"),
     ];
 }
 
@@ -44,6 +47,8 @@ pub(crate) enum Group {
     Generic,
     /// Executes several commands as one.
     Transactions,
+    /// Runs programs of clients.
+    Scripting,
 }
 
 impl Group {
@@ -55,6 +60,7 @@ impl Group {
             Self::String => "string",
             Self::Generic => "generic",
             Self::Transactions => "transactions",
+            Self::Scripting => "scripting",
         }
     }
 }
@@ -99,6 +105,11 @@ impl Spec {
         self.name.contains('|')
     }
 
+    /// Whether its second word names a sub-command.
+    pub(crate) const fn is_container(&self) -> bool {
+        matches!(self.id, Id::Client | Id::Command | Id::Config | Id::Memory | Id::Object | Id::Script)
+    }
+
     /// The sub-commands of this command, in table order.
     pub(crate) fn sub_commands(&'static self) -> impl Iterator<Item = &'static Spec> {
         SPECS.iter().filter(|spec| spec.name.split_once('|').is_some_and(|(parent, _)| parent == self.name))
@@ -135,24 +146,42 @@ macro_rules! commands {
 commands! {
     Ping "ping" -1 [FAST] (0 0 0) Connection "1.0.0" "O(1)" "Returns PONG, or the given message.";
     Echo "echo" 2 [FAST] (0 0 0) Connection "1.0.0" "O(1)" "Returns the given message.";
-    Quit "quit" -1 [FAST NO_AUTH] (0 0 0) Connection "1.0.0" "O(1)" "Closes the connection after the pending replies are sent.";
-    Hello "hello" -1 [FAST NO_AUTH] (0 0 0) Connection "6.0.0" "O(1)" "Selects RESP2 or RESP3, optionally authenticates, and returns facts about the server.";
-    Auth "auth" -2 [FAST NO_AUTH] (0 0 0) Connection "1.0.0" "O(1)" "Authenticates the connection.";
+    Quit "quit" -1 [FAST NO_AUTH NOSCRIPT] (0 0 0) Connection "1.0.0" "O(1)" "Closes the connection after the pending replies are sent.";
+    Hello "hello" -1 [FAST NO_AUTH NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Selects RESP2 or RESP3, optionally authenticates, and returns facts about the server.";
+    Auth "auth" -2 [FAST NO_AUTH NOSCRIPT] (0 0 0) Connection "1.0.0" "O(1)" "Authenticates the connection.";
     Select "select" 2 [FAST] (0 0 0) Connection "1.0.0" "O(1)" "Selects the keyspace; only 0 exists.";
-    Reset "reset" 1 [FAST NO_AUTH] (0 0 0) Connection "6.2.0" "O(1)" "Resets the connection to its initial state.";
-    Client "client" -2 [] (0 0 0) Connection "2.4.0" "Depends on the sub-command." "A container for client connection commands.";
-    ClientId "client|id" 2 [] (0 0 0) Connection "5.0.0" "O(1)" "Returns the unique ID of the connection.";
-    ClientGetname "client|getname" 2 [] (0 0 0) Connection "2.6.9" "O(1)" "Returns the name of the connection.";
-    ClientSetname "client|setname" 3 [] (0 0 0) Connection "2.6.9" "O(1)" "Sets the name of the connection.";
-    ClientSetinfo "client|setinfo" 4 [] (0 0 0) Connection "7.2.0" "O(1)" "Sets the name or version of the client library.";
-    ClientInfo "client|info" 2 [] (0 0 0) Connection "6.2.0" "O(1)" "Returns information about the connection.";
-    ClientList "client|list" -2 [ADMIN DANGEROUS] (0 0 0) Connection "2.4.0" "O(N) with N the number of connections." "Lists the open connections.";
-    ClientHelp "client|help" 2 [] (0 0 0) Connection "5.0.0" "O(1)" "Returns helpful text about the sub-commands of CLIENT.";
-    Multi "multi" 1 [FAST] (0 0 0) Transactions "1.2.0" "O(1)" "Starts a transaction.";
-    Exec "exec" 1 [] (0 0 0) Transactions "1.2.0" "Depends on commands in the transaction" "Executes all commands in a transaction.";
-    Discard "discard" 1 [FAST] (0 0 0) Transactions "2.0.0" "O(N), when N is the number of queued commands" "Discards a transaction.";
-    Watch "watch" -2 [FAST] (1 -1 1) Transactions "2.2.0" "O(1) for every key." "Monitors changes to keys to determine the execution of a transaction.";
-    Unwatch "unwatch" 1 [FAST] (0 0 0) Transactions "2.2.0" "O(1)" "Forgets about watched keys of a transaction.";
+    Reset "reset" 1 [FAST NO_AUTH NOSCRIPT] (0 0 0) Connection "6.2.0" "O(1)" "Resets the connection to its initial state.";
+    Client "client" -2 [NOSCRIPT] (0 0 0) Connection "2.4.0" "Depends on the sub-command." "A container for client connection commands.";
+    ClientId "client|id" 2 [NOSCRIPT] (0 0 0) Connection "5.0.0" "O(1)" "Returns the unique ID of the connection.";
+    ClientGetname "client|getname" 2 [NOSCRIPT] (0 0 0) Connection "2.6.9" "O(1)" "Returns the name of the connection.";
+    ClientSetname "client|setname" 3 [NOSCRIPT] (0 0 0) Connection "2.6.9" "O(1)" "Sets the name of the connection.";
+    ClientSetinfo "client|setinfo" 4 [NOSCRIPT] (0 0 0) Connection "7.2.0" "O(1)" "Sets the name or version of the client library.";
+    ClientInfo "client|info" 2 [NOSCRIPT] (0 0 0) Connection "6.2.0" "O(1)" "Returns information about the connection.";
+    ClientList "client|list" -2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "2.4.0" "O(N) with N the number of connections." "Lists the open connections.";
+    ClientKill "client|kill" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "2.4.0" "O(N) with N the number of connections." "Ends connections.";
+    ClientReply "client|reply" 3 [NOSCRIPT] (0 0 0) Connection "3.2.0" "O(1)" "Chooses whether replies are sent.";
+    ClientNoevict "client|no-evict" 3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "7.0.0" "O(1)" "Sets whether the connection may be evicted; none is.";
+    ClientGetredir "client|getredir" 2 [NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Returns the connection that invalidations are sent to; there is none.";
+    ClientTrackinginfo "client|trackinginfo" 2 [NOSCRIPT] (0 0 0) Connection "6.2.0" "O(1)" "Returns what is tracked for the connection; nothing is.";
+    ClientUnblock "client|unblock" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "5.0.0" "O(1)" "Unblocks a connection; none is blocked.";
+    Wait "wait" 3 [NOSCRIPT] (0 0 0) Connection "3.0.0" "O(1)" "Returns how many replicas have the connection's writes; there are none, so it does not wait.";
+    ClientHelp "client|help" 2 [NOSCRIPT] (0 0 0) Connection "5.0.0" "O(1)" "Returns helpful text about the sub-commands of CLIENT.";
+    Multi "multi" 1 [FAST NOSCRIPT] (0 0 0) Transactions "1.2.0" "O(1)" "Starts a transaction.";
+    Exec "exec" 1 [NOSCRIPT] (0 0 0) Transactions "1.2.0" "Depends on commands in the transaction" "Executes all commands in a transaction.";
+    Discard "discard" 1 [FAST NOSCRIPT] (0 0 0) Transactions "2.0.0" "O(N), when N is the number of queued commands" "Discards a transaction.";
+    Watch "watch" -2 [FAST NOSCRIPT] (1 -1 1) Transactions "2.2.0" "O(1) for every key." "Monitors changes to keys to determine the execution of a transaction.";
+    Unwatch "unwatch" 1 [FAST NOSCRIPT] (0 0 0) Transactions "2.2.0" "O(1)" "Forgets about watched keys of a transaction.";
+    Eval "eval" -3 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "Depends on the script that is executed." "Executes a Lua script.";
+    EvalRo "eval_ro" -3 [NOSCRIPT READONLY] (0 0 0) Scripting "7.0.0" "Depends on the script that is executed." "Executes a Lua script that changes nothing.";
+    Evalsha "evalsha" -3 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "Depends on the script that is executed." "Executes a Lua script by its SHA1 digest.";
+    EvalshaRo "evalsha_ro" -3 [NOSCRIPT READONLY] (0 0 0) Scripting "7.0.0" "Depends on the script that is executed." "Executes a Lua script that changes nothing by its SHA1 digest.";
+    Script "script" -2 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "Depends on the sub-command." "A container for Lua scripts management commands.";
+    ScriptDebug "script|debug" 3 [NOSCRIPT] (0 0 0) Scripting "3.2.0" "O(1)" "Sets the debug mode of scripts; only NO is served.";
+    ScriptExists "script|exists" -3 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "O(N) with N the number of scripts to check." "Tells whether scripts are in the cache.";
+    ScriptFlush "script|flush" -2 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "O(N) with N the number of scripts in cache." "Removes all scripts from the cache.";
+    ScriptKill "script|kill" 2 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "O(1)" "Ends the script that is being executed.";
+    ScriptLoad "script|load" 3 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "O(N) with N the length in bytes of the script body." "Loads a script into the cache.";
+    ScriptHelp "script|help" 2 [NOSCRIPT] (0 0 0) Scripting "5.0.0" "O(1)" "Returns helpful text about the sub-commands of SCRIPT.";
     Command "command" -1 [] (0 0 0) Server "2.8.13" "O(N) with N the number of commands." "Returns details about all commands.";
     CommandCount "command|count" 2 [] (0 0 0) Server "2.8.13" "O(1)" "Returns the number of commands.";
     CommandDocs "command|docs" -2 [] (0 0 0) Server "7.0.0" "O(N) with N the number of commands in the request." "Returns documentation of commands.";
@@ -161,15 +190,17 @@ commands! {
     CommandGetkeysandflags "command|getkeysandflags" -4 [] (0 0 0) Server "7.0.0" "O(N) with N the number of words." "Returns the keys of a full command, and what it does with each.";
     CommandList "command|list" -2 [] (0 0 0) Server "7.0.0" "O(N) with N the number of commands." "Returns the names of commands.";
     CommandHelp "command|help" 2 [] (0 0 0) Server "5.0.0" "O(1)" "Returns helpful text about the sub-commands of COMMAND.";
-    Config "config" -2 [] (0 0 0) Server "2.0.0" "Depends on the sub-command." "A container for server configuration commands.";
-    ConfigGet "config|get" -3 [ADMIN DANGEROUS] (0 0 0) Server "2.0.0" "O(N*M) with N settings and M patterns." "Returns the values of the parameters that match the patterns.";
-    ConfigSet "config|set" -4 [ADMIN DANGEROUS] (0 0 0) Server "2.0.0" "O(N) with N settings." "Sets parameters while the server runs.";
-    ConfigResetstat "config|resetstat" 2 [ADMIN DANGEROUS] (0 0 0) Server "2.0.0" "O(1)" "Resets the statistics of INFO.";
-    ConfigHelp "config|help" 2 [] (0 0 0) Server "5.0.0" "O(1)" "Returns helpful text about the sub-commands of CONFIG.";
+    Config "config" -2 [NOSCRIPT] (0 0 0) Server "2.0.0" "Depends on the sub-command." "A container for server configuration commands.";
+    ConfigGet "config|get" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.0.0" "O(N*M) with N settings and M patterns." "Returns the values of the parameters that match the patterns.";
+    ConfigSet "config|set" -4 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.0.0" "O(N) with N settings." "Sets parameters while the server runs.";
+    ConfigResetstat "config|resetstat" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.0.0" "O(1)" "Resets the statistics of INFO.";
+    ConfigHelp "config|help" 2 [NOSCRIPT] (0 0 0) Server "5.0.0" "O(1)" "Returns helpful text about the sub-commands of CONFIG.";
     Info "info" -1 [DANGEROUS] (0 0 0) Server "1.0.0" "O(1)" "Returns information and statistics about the server.";
     Dbsize "dbsize" 1 [READONLY FAST] (0 0 0) Server "1.0.0" "O(1)" "Returns the number of keys.";
     Flushall "flushall" -1 [WRITE DANGEROUS] (0 0 0) Server "1.0.0" "O(N) with N the number of keys." "Deletes all keys.";
     Flushdb "flushdb" -1 [WRITE DANGEROUS] (0 0 0) Server "1.0.0" "O(N) with N the number of keys." "Deletes all keys of the keyspace.";
+    Role "role" 1 [ADMIN DANGEROUS FAST NOSCRIPT] (0 0 0) Server "2.8.12" "O(1)" "Returns the replication role.";
+    Shutdown "shutdown" -1 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "1.0.0" "O(N) with N the number of connections." "Sends the replies of what has been received, then stops the server.";
     Time "time" 1 [FAST] (0 0 0) Server "2.6.0" "O(1)" "Returns the server time in seconds and microseconds.";
     Memory "memory" -2 [] (0 0 0) Server "4.0.0" "Depends on the sub-command." "A container for memory diagnostics commands.";
     MemoryUsage "memory|usage" -3 [READONLY] (2 2 1) Server "4.0.0" "O(1)" "Returns the memory accounted for a key, in bytes.";
@@ -194,6 +225,8 @@ commands! {
     Decr "decr" 2 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Decrements the integer value of a key by one.";
     Incrby "incrby" 3 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Increments the integer value of a key by a number.";
     Decrby "decrby" 3 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Decrements the integer value of a key by a number.";
+    Lcs "lcs" -3 [READONLY] (1 2 1) String "7.0.0" "O(N*M) with N and M the lengths of both values." "Returns the longest common subsequence of two values.";
+    Incrbyfloat "incrbyfloat" 3 [WRITE DENYOOM FAST] (1 1 1) String "2.6.0" "O(1)" "Increments the floating-point value of a key by a number.";
     Del "del" -2 [WRITE] (1 -1 1) Generic "1.0.0" "O(N) with N the number of keys." "Deletes one or more keys.";
     Unlink "unlink" -2 [WRITE FAST] (1 -1 1) Generic "4.0.0" "O(N) with N the number of keys." "Deletes one or more keys.";
     Exists "exists" -2 [READONLY FAST] (1 -1 1) Generic "1.0.0" "O(N) with N the number of keys." "Returns how many of the given keys exist.";
@@ -211,6 +244,13 @@ commands! {
     Rename "rename" 3 [WRITE] (1 2 1) Generic "1.0.0" "O(1)" "Renames a key and overwrites the destination.";
     Renamenx "renamenx" 3 [WRITE FAST] (1 2 1) Generic "1.0.0" "O(1)" "Renames a key only if the destination does not exist.";
     Copy "copy" -3 [WRITE DENYOOM] (1 2 1) Generic "6.2.0" "O(N) with N the length of the value." "Copies a value and its expiration time to another key.";
+    Randomkey "randomkey" 1 [READONLY] (0 0 0) Generic "1.0.0" "O(1)" "Returns a random key.";
+    Object "object" -2 [] (0 0 0) Generic "2.2.3" "Depends on the sub-command." "A container for commands about how values are held.";
+    ObjectEncoding "object|encoding" 3 [READONLY] (2 2 1) Generic "2.2.3" "O(1)" "Returns the form in which Redis would hold the value of a key.";
+    ObjectRefcount "object|refcount" 3 [READONLY] (2 2 1) Generic "2.2.3" "O(1)" "Returns how many keys share the value of a key.";
+    ObjectHelp "object|help" 2 [] (0 0 0) Generic "6.2.0" "O(1)" "Returns helpful text about the sub-commands of OBJECT.";
+    Dump "dump" 2 [READONLY] (1 1 1) Generic "2.6.0" "O(N) with N the length of the value." "Returns the value of a key in the form that RESTORE takes.";
+    Restore "restore" -4 [WRITE DENYOOM DANGEROUS] (1 1 1) Generic "2.6.0" "O(N) with N the length of the value." "Creates a key from what DUMP returned.";
     Keys "keys" 2 [READONLY DANGEROUS] (0 0 0) Generic "1.0.0" "O(N) with N the number of keys." "Returns all keys that match a pattern.";
     Scan "scan" -2 [READONLY] (0 0 0) Generic "2.8.0" "O(1) per call, O(N) for a full iteration." "Iterates over the keys: returns some of them and the next cursor.";
 }

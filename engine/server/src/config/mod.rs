@@ -60,6 +60,9 @@ settings! {
     "auth-timeout" "SECONDS" false "Close connections that have not authenticated within this time; 0 for never [default: 60]";
     "transaction-max-commands" "COUNT" false "Maximum number of commands queued between MULTI and EXEC [default: 1000000]";
     "max-watched-keys" "COUNT" false "Maximum number of keys that one client watches [default: 100000]";
+    "script-cache-limit" "SIZE" false "Maximum size of all cached scripts; the oldest ones leave first [default: 16mb]";
+    "script-memory-limit" "SIZE" false "Maximum memory of the Lua interpreter, at most an eighth of maxmemory [default: 16mb]";
+    "busy-reply-threshold" "MILLISECONDS" false "Run time of a script after which other clients get BUSY [default: 5000]";
     "io" "auto|epoll|uring" false "I/O back end: io_uring needs Linux 6.1 and a seccomp profile that allows it; auto uses it where available, otherwise epoll [default: auto]";
     "io-threads" "COUNT|auto" false "I/O threads, 1 to 64 [default: auto, half of the CPUs available to the process, at most 8]";
     "busy-poll" "MICROSECONDS" false "How long an idle I/O thread polls before it sleeps: lower latency for one connection, at the cost of a CPU [default: 0]";

@@ -42,7 +42,7 @@ pub(crate) trait Reactor {
 
 /// Serves by `reactor`. With a durable store what would wait for the disk is handed to the workers: this thread waits for its sockets alone.
 pub(crate) fn run(reactor: &mut dyn Reactor, shared: &Shared) -> io::Result<()> {
-    let _nonblocking = shared.workers.is_some().then(NonBlocking::begin);
+    let _nonblocking = shared.database.is_durable().then(NonBlocking::begin);
     reactor.run(shared)
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Transaction {
     count: usize,
     /// A request was refused: EXEC refuses all.
     is_failed: bool,
+    /// A request is a script, which may take long.
+    has_script: bool,
 }
 
 impl Transaction {
@@ -32,6 +34,10 @@ impl Transaction {
 
     pub(crate) fn is_failed(&self) -> bool {
         self.is_failed
+    }
+
+    pub(crate) fn has_script(&self) -> bool {
+        self.has_script
     }
 
     /// EXEC will refuse all.
@@ -76,6 +82,7 @@ impl Transaction {
             requests.fill(b"\r\n");
         }
         self.count += 1;
+        self.has_script |= is_script(request);
         Ok(())
     }
 
@@ -98,7 +105,11 @@ impl Transaction {
         if client.tally.call(&shared.command_stats, Id::Exec) {
             client.entry.record_command(Id::Exec);
         }
-        if let Err(error) = self.reply(shared, client, output) {
+        // A script cannot be begun anew behind commands that are done.
+        let is_hasty = std::mem::replace(&mut client.is_hasty, false);
+        let result = self.reply(shared, client, output);
+        client.is_hasty = is_hasty;
+        if let Err(error) = result {
             output.go_back(start);
             ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
             shared.command_stats.answer_error(error.text());
@@ -133,4 +144,10 @@ impl Transaction {
 /// Whether a request is EXEC.
 pub(super) fn is_exec(request: &Request<'_>) -> bool {
     request.len() == 1 && request.arg(0).eq_ignore_ascii_case(b"exec")
+}
+
+/// Whether a request is EVAL or one of its kind.
+#[inline]
+pub(super) fn is_script(request: &Request<'_>) -> bool {
+    matches!(request.get(0), Some([b'e' | b'E', b'v' | b'V', ..]))
 }

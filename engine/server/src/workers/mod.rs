@@ -11,7 +11,7 @@ mod job;
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::reactor::Placement;
@@ -25,7 +25,7 @@ const MOST: usize = 64;
 /// How long a worker waits for something to do before it goes.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// The workers of a server with a durable store.
+/// The workers of a server.
 pub(crate) struct Workers {
     // std Mutex: held to put in or take out one request, never while it is executed.
     queue: Mutex<Queue>,
@@ -36,6 +36,8 @@ pub(crate) struct Workers {
     /// What is done, for each I/O thread.
     done: Box<[Mutex<Vec<Done>>]>,
     placement: Arc<Placement>,
+    /// Of a store in memory: for the first worker, which is begun when there is something to do.
+    shared: OnceLock<Weak<Shared>>,
 }
 
 #[derive(Default)]
@@ -61,7 +63,19 @@ impl Workers {
     /// None works yet: [`begin`](Self::begin) has to be called before requests are handed over.
     pub(crate) fn new(placement: Arc<Placement>) -> Self {
         let done = (0..placement.threads()).map(|_| Mutex::default()).collect();
-        Self { queue: Mutex::default(), work: Condvar::new(), gone: Condvar::new(), done, placement }
+        Self {
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            gone: Condvar::new(),
+            done,
+            placement,
+            shared: OnceLock::new(),
+        }
+    }
+
+    /// Has the first worker begun once there is something to do.
+    pub(crate) fn begin_later(&self, shared: &Arc<Shared>) {
+        let _ = self.shared.set(Arc::downgrade(shared));
     }
 
     /// Begins the first worker.
@@ -70,8 +84,23 @@ impl Workers {
         self.spawn(shared)
     }
 
-    /// Hands a request over.
-    pub(crate) fn submit(&self, ticket: Ticket, job: Job) {
+    fn begin_first(self: &Arc<Self>) {
+        let Some(shared) = self.shared.get().and_then(Weak::upgrade) else { return };
+        let mut queue = self.queue();
+        if queue.threads > 0 || queue.is_ending {
+            return;
+        }
+        queue.threads += 1;
+        drop(queue);
+        shared.turns.share();
+        if let Err(error) = self.spawn(&shared) {
+            tracing::warn!("no worker thread for a long script: {error}");
+        }
+    }
+
+    /// Hands a request over. With a store in memory the first one begins the first worker.
+    pub(crate) fn submit(self: &Arc<Self>, ticket: Ticket, job: Job) {
+        self.begin_first();
         let mut queue = self.queue();
         (queue.begun, queue.waiting) = (queue.begun + 1, queue.waiting + 1);
         queue.jobs.push_back((ticket, job));

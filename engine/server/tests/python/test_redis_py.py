@@ -148,6 +148,56 @@ def transactions(r):
     assert r.get("n") == b"1"
 
 
+def scripts(r):
+    add = r.register_script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    assert add(keys=["n"], args=[5]) == 5
+    # The client sends the text again.
+    assert r.script_flush() is True
+    assert add(keys=["n"], args=[5]) == 10
+    assert r.script_exists(add.sha) == [True]
+    pipe = r.pipeline()
+    add(keys=["n"], args=[1], client=pipe)
+    pipe.get("n")
+    assert pipe.execute() == [11, b"11"]
+    try:
+        r.eval("return redis.call('INCR', KEYS[1])", 1, "n", "x")
+        r.eval("return nothing", 0)
+    except redis.ResponseError as error:
+        assert "nonexistent global variable" in str(error), error
+    else:
+        raise AssertionError("a script had a variable that is not there")
+
+
+def locks(r):
+    lock = r.lock("lock", timeout=5)
+    assert lock.acquire(blocking=False) is True
+    assert r.lock("lock").acquire(blocking=False) is False
+    assert lock.extend(10) is True and lock.owned()
+    assert 5 < r.ttl("lock") <= 15
+    lock.release()
+    assert r.exists("lock") == 0
+    with r.lock("lock", timeout=5):
+        assert r.exists("lock") == 1
+    try:
+        lock.release()
+    except redis.exceptions.LockError:
+        pass
+    else:
+        raise AssertionError("a lock was released twice")
+
+
+def parts_and_copies(r):
+    r.set("k", "Hello World")
+    assert r.getrange("k", 0, 4) == b"Hello" and r.setrange("k", 6, "Redis") == 11
+    assert r.get("k") == b"Hello Redis"
+    assert r.msetnx({"a": 1, "k": 2}) in (False, 0) and r.msetnx({"a": 1, "b": 2}) in (True, 1)
+    assert r.copy("a", "c") in (True, 1) and r.get("c") == b"1"
+    assert r.renamenx("a", "b") in (False, 0) and r.renamenx("a", "d") in (True, 1)
+    assert r.touch("b", "d", "nothing") == 2
+    assert r.info("commandstats")["cmdstat_copy"]["usec"] >= 0
+    assert r.command_getkeys("MSET", "x", 1, "y", 2) in ([b"x", b"y"], ["x", "y"])
+
+
 def client_lists(r):
     info = r.client_info()
     assert int(info["tot-mem"]) > 0 and info["qbuf-free"] is not None, info
@@ -224,6 +274,9 @@ TESTS = [
     pipelines,
     a_pipeline_is_written_whole_before_it_is_read,
     transactions,
+    scripts,
+    locks,
+    parts_and_copies,
     client_lists,
     keyspace,
     large_values,

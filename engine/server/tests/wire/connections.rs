@@ -183,3 +183,55 @@ fn who_owes_a_password_has_little_time() {
     assert!(closed && reply.is_empty(), "{}", reply.escape_ascii());
     friend.check("PING", b"+PONG\r\n");
 }
+
+/// On the thread of the one who ends it, and on another one; idle, and with a request that a worker has.
+#[test]
+fn a_connection_that_is_ended_closes_soon_and_executes_nothing_more() {
+    let server = Server::start(&["--io-threads", "2"]);
+    let mut killer = server.client();
+    for _ in 0..4 {
+        let (mut idle, mut busy) = (server.client(), server.client());
+        let (idle_id, busy_id) = (idle.integer("CLIENT ID"), busy.integer("CLIENT ID"));
+        killer.check(&format!("CLIENT KILL ID {idle_id}"), b":1\r\n");
+        killer.check(&format!("CLIENT KILL ID {busy_id}"), b":1\r\n");
+        let _ = busy.try_send(b"SET late 1\r\n");
+        assert_eq!(busy.receive_if_open(), None);
+        assert_eq!(idle.receive_if_open(), None);
+    }
+    killer.check("EXISTS late", b":0\r\n");
+    eventually("they are let go", || killer.info("connected_clients") == 1);
+    killer.check("CLIENT KILL TYPE normal SKIPME no", b":1\r\n");
+    assert_eq!(killer.receive_if_open(), None);
+    server.client().check("PING", b"+PONG\r\n");
+}
+
+#[test]
+fn replies_that_are_not_wanted_are_not_sent_by_workers_either() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    client.send(b"CLIENT REPLY OFF\r\nMULTI\r\nINCR n\r\nEXEC\r\nEVAL \"for i = 1, 3000000 do end return 1\" 0\r\nINCR n\r\n");
+    client.send(b"CLIENT REPLY ON\r\nCLIENT REPLY SKIP\r\nMULTI\r\nINCR n\r\nEXEC\r\n");
+    for expected in [&b"+OK\r\n"[..], b"+QUEUED\r\n", b"*1\r\n", b":3\r\n"] {
+        let mut reply = client.receive();
+        if expected.starts_with(b"*") {
+            reply.truncate(expected.len());
+        }
+        assert_eq!(reply.escape_ascii().to_string(), expected.escape_ascii().to_string());
+        if expected.starts_with(b"*") {
+            break;
+        }
+    }
+    client.check("GET n", b"$1\r\n3\r\n");
+}
+
+#[test]
+fn shutdown_answers_what_was_sent_and_stops() {
+    let mut server = Server::start(&[]);
+    let (mut client, mut other) = (server.client(), server.client());
+    other.check("SET k v", b"+OK\r\n");
+    client.send(b"GET k\r\nSHUTDOWN NOSAVE\r\nGET k\r\n");
+    assert_eq!(client.receive(), b"$1\r\nv\r\n");
+    assert_eq!(client.receive_if_open(), None);
+    assert_eq!(other.receive_if_open(), None);
+    assert!(server.wait().success());
+}

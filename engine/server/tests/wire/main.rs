@@ -26,6 +26,7 @@ mod redis_crate;
 mod resp3;
 mod restart;
 mod scheduling;
+mod scripts;
 mod server;
 mod tools;
 mod transactions;

@@ -1,13 +1,13 @@
 //! Transactions on real sockets: money that is moved between accounts is never lost or made.
 //!
-//! `PLUMBKV_FAULTS=full` kills a durable server 50 times in the middle of transfers.
+//! `PLUMBKV_FAULTS=full` kills a durable server 100 times in the middle of transfers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::client::Client;
+use crate::client::{Client, request_of};
 use crate::faults::scaled;
 use crate::server::{Server, plumbkv};
 
@@ -59,12 +59,40 @@ fn transfer(client: &mut Client, from: u64, to: u64, random: u64) -> Option<bool
     Some(reply.starts_with(b"*2"))
 }
 
+/// Moves some of what one account has to another in a script.
+fn transfer_by_script(client: &mut Client, from: u64, to: u64, random: u64) -> Option<bool> {
+    const SCRIPT: &str = "local has = tonumber(redis.call('GET', KEYS[1])) \
+                          if has == 0 then return 0 end \
+                          local amount = ARGV[1] % has + 1 \
+                          redis.call('DECRBY', KEYS[1], amount) \
+                          redis.call('INCRBY', KEYS[2], amount) \
+                          return amount";
+    let amount = random % 1_000;
+    let request = request_of(&[
+        b"EVAL",
+        SCRIPT.as_bytes(),
+        b"2",
+        format!("account:{from}").as_bytes(),
+        format!("account:{to}").as_bytes(),
+        amount.to_string().as_bytes(),
+    ]);
+    client.try_send(&request).ok()?;
+    let reply = client.receive_if_open()?;
+    assert!(reply.starts_with(b":"), "{}", reply.escape_ascii());
+    Some(reply != b":0\r\n")
+}
+
+/// How money is moved.
+type Transfer = fn(&mut Client, u64, u64, u64) -> Option<bool>;
+
+const WAYS: [(&str, Transfer); 2] = [("WATCH and MULTI", transfer), ("EVAL", transfer_by_script)];
+
 fn clients(server: &Server) -> Vec<Client> {
     (0..CLIENTS).map(|_| server.client()).collect()
 }
 
 /// Many clients move money for some time, or until the server ends; how often that was done.
-fn move_money(clients: Vec<Client>, time: Duration) -> u64 {
+fn move_money(clients: Vec<Client>, time: Duration, transfer: Transfer) -> u64 {
     let (done, begin) = (AtomicU64::new(0), Instant::now());
     std::thread::scope(|scope| {
         for (own, mut client) in clients.into_iter().enumerate() {
@@ -142,11 +170,13 @@ fn a_transaction_above_the_memory_of_a_batch_fails_as_a_whole() {
 
 #[test]
 fn transfers_are_seen_whole_or_not_at_all() {
-    for threads in ["1", "2"] {
+    for (threads, (way, transfer)) in
+        ["1", "2"].into_iter().flat_map(|threads| WAYS.map(|way| (threads, way)))
+    {
         let server = Server::start(&["--io-threads", threads]);
         let mut client = server.client();
         open_accounts(&mut client);
-        let time = Duration::from_secs(scaled(2, 20) as u64);
+        let time = Duration::from_secs(scaled(1, 20) as u64);
         let is_over = AtomicBool::new(false);
         let done = std::thread::scope(|scope| {
             let (mut looker, is_over) = (server.client(), &is_over);
@@ -156,13 +186,13 @@ fn transfers_are_seen_whole_or_not_at_all() {
                     std::thread::sleep(Duration::from_millis(1));
                 }
             });
-            let done = move_money(clients(&server), time);
+            let done = move_money(clients(&server), time, transfer);
             is_over.store(true, Ordering::Relaxed);
             done
         });
         assert_eq!(sum(&mut client), ACCOUNTS * BALANCE);
         assert!(done > 100, "only {done} transfers were done");
-        println!("{done} transfers in {time:?} on {threads} threads");
+        println!("{done} transfers by {way} in {time:?} on {threads} threads");
     }
 }
 
@@ -171,15 +201,16 @@ fn transfers_survive_a_kill_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--data", path, "--sync", "always"];
-    let kills = scaled(3, 50);
+    let kills = scaled(4, 100);
     let mut transfers = 0;
     let mut server = Server::spawn(plumbkv(&arguments));
     open_accounts(&mut server.client());
     for kill in 0..kills {
+        let (_, transfer) = WAYS[kill % WAYS.len()];
         assert_eq!(sum(&mut server.client()), ACCOUNTS * BALANCE, "before kill {kill}");
         transfers += std::thread::scope(|scope| {
             let clients = clients(&server);
-            let moving = scope.spawn(|| move_money(clients, Duration::from_secs(20)));
+            let moving = scope.spawn(|| move_money(clients, Duration::from_secs(20), transfer));
             std::thread::sleep(Duration::from_millis(200 + 37 * (kill as u64 % 5)));
             server.signal(Signal::KILL);
             moving.join().unwrap()

@@ -178,6 +178,7 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
         Group::Generic => names.push("@keyspace"),
         Group::Connection => names.push("@connection"),
         Group::Transactions => names.push("@transaction"),
+        Group::Scripting => names.push("@scripting"),
         Group::Server => {}
     }
     if spec.has(flag::ADMIN) {

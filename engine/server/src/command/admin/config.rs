@@ -130,6 +130,9 @@ static PARAMETERS: &[Parameter] = &[
     limit!("auth-timeout", Limit::AuthSeconds),
     limit!("transaction-max-commands", Limit::QueuedCommands),
     limit!("max-watched-keys", Limit::WatchedKeys),
+    limit!("script-cache-limit", Limit::ScriptTexts),
+    limit!("script-memory-limit", Limit::ScriptMemory),
+    limit!("busy-reply-threshold", Limit::BusyMs),
     Parameter { name: "io-backend", get: |shared| shared.facts.io_backend.to_owned(), set: None },
 ];
 

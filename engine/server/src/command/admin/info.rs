@@ -130,6 +130,8 @@ fn memory(shared: &Shared, text: &mut String) {
     field!(text, "mem_fragmentation_bytes", resident as i64 - used as i64);
     field!(text, "mem_clients_normal", shared.client_memory.used(&shared.database));
     field!(text, "mem_allocator", allocator::name());
+    field!(text, "number_of_cached_scripts", shared.scripts.count());
+    field!(text, "used_memory_scripts", shared.scripts.bytes());
 }
 
 fn persistence(_: &Shared, text: &mut String) {

@@ -4,7 +4,7 @@ use plumbkv_resp::ReplyWriter;
 
 use crate::command::args::{Arguments, is};
 use crate::command::table::{self, Id, Spec, flag};
-use crate::command::{CommandError, Context, is_container};
+use crate::command::{CommandError, Context};
 
 type Flags = &'static [&'static str];
 
@@ -20,13 +20,14 @@ const TAKE: Flags = &["RW", "access", "delete"];
 fn access(spec: &Spec) -> (Flags, Flags) {
     let first = match spec.id {
         Id::Set => &["RW", "access", "update", "variable_flags"],
-        Id::Getset | Id::Getex | Id::Incr | Id::Decr | Id::Incrby | Id::Decrby => CHANGE,
-        Id::Mset | Id::Setex | Id::Psetex => OVERWRITE,
+        Id::Getset | Id::Getex | Id::Incr | Id::Decr | Id::Incrby | Id::Decrby | Id::Incrbyfloat => CHANGE,
+        Id::Mset | Id::Setex | Id::Psetex | Id::Restore => OVERWRITE,
         Id::Setnx | Id::Msetnx => INSERT,
         Id::Append => &["RW", "insert"],
         Id::Getdel | Id::Rename | Id::Renamenx => TAKE,
         Id::Del | Id::Unlink => &["RM", "delete"],
         Id::Exists | Id::Touch | Id::Type | Id::Strlen | Id::Watch | Id::MemoryUsage => LOOK,
+        Id::ObjectEncoding | Id::ObjectRefcount => LOOK,
         _ if spec.has(flag::READONLY) || spec.id == Id::Copy => READ,
         _ => UPDATE,
     };
@@ -128,7 +129,7 @@ pub(super) fn answer(
 fn find(words: &[&[u8]]) -> Option<&'static Spec> {
     let spec = table::find(words.first()?)?;
     match words.get(1) {
-        Some(sub) if is_container(spec) => table::find_sub_command(spec, sub),
+        Some(sub) if spec.is_container() => table::find_sub_command(spec, sub),
         _ => Some(spec),
     }
 }

@@ -1,4 +1,4 @@
-//! What do commands about the server do? COMMAND, CONFIG, INFO, MEMORY, FLUSHALL, DBSIZE, TIME.
+//! Commands about the server: COMMAND, CONFIG, INFO, MEMORY, FLUSHALL, DBSIZE, TIME, ROLE, SHUTDOWN.
 
 mod catalogue;
 mod config;
@@ -24,6 +24,9 @@ pub(crate) enum Command<'a> {
     Flush,
     Time,
     MemoryUsage { key: &'a [u8] },
+    Role,
+    Shutdown { saves: bool },
+    NoShutdown,
     Help(Id),
 }
 
@@ -54,11 +57,34 @@ impl<'a> Command<'a> {
             }
             Id::Time => Self::Time,
             Id::MemoryUsage => Self::parse_memory_usage(words)?,
+            Id::Role => Self::Role,
+            Id::Shutdown => Self::parse_shutdown(words)?,
             Id::CommandHelp => Self::Help(Id::Command),
             Id::ConfigHelp => Self::Help(Id::Config),
             Id::MemoryHelp => Self::Help(Id::Memory),
             _ => return Err(CommandError::not_served()),
         })
+    }
+
+    fn parse_shutdown(words: Arguments<'a>) -> Result<Self, CommandError> {
+        let (mut saves, mut saves_not, mut aborts) = (false, false, false);
+        let count = words.len();
+        for word in words {
+            match word {
+                _ if is(word, "SAVE") => saves = true,
+                _ if is(word, "NOSAVE") => saves_not = true,
+                _ if is(word, "ABORT") => aborts = true,
+                // It waits for no replica, and stops whatever the disk says.
+                _ if is(word, "NOW") || is(word, "FORCE") => {}
+                _ => return Err(CommandError::SYNTAX),
+            }
+        }
+        match (saves, saves_not, aborts) {
+            (true, true, _) => Err(CommandError::SYNTAX),
+            (_, _, true) if count > 1 => Err(CommandError::SYNTAX),
+            (_, _, true) => Ok(Self::NoShutdown),
+            _ => Ok(Self::Shutdown { saves }),
+        }
     }
 
     fn parse_memory_usage(mut words: Arguments<'a>) -> Result<Self, CommandError> {
@@ -113,6 +139,27 @@ impl<'a> Command<'a> {
                 }
                 Ok(())
             }
+            Self::Role => {
+                let mut reply = context.reply();
+                reply.array(3);
+                reply.bulk(b"master");
+                reply.integer(0);
+                reply.array(0);
+                Ok(())
+            }
+            Self::Shutdown { saves: true } if !database.is_durable() => Err(CommandError::fixed(
+                "ERR keys in memory alone cannot be saved: start with --data, or use SHUTDOWN NOSAVE",
+            )),
+            Self::Shutdown { .. } => {
+                let asked = context.shared.state.stop();
+                asked.map_err(|error| {
+                    CommandError::new(format!("ERR the server cannot be stopped: {error}"))
+                })?;
+                // There is no reply: the connection ends.
+                context.client.closing = true;
+                Ok(())
+            }
+            Self::NoShutdown => Err(CommandError::fixed("ERR No shutdown in progress.")),
             Self::Help(id) => {
                 help(context, table::spec(id));
                 Ok(())

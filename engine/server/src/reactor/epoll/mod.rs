@@ -87,6 +87,8 @@ pub(crate) struct Epoll {
     accept_paused: bool,
     draining: bool,
     ticks: u32,
+    /// Connections that CLIENT KILL had ended at the last sweep.
+    kills: u64,
     #[cfg(feature = "injected-delay")]
     delay: crate::delay::Delay,
 }
@@ -131,6 +133,7 @@ impl Epoll {
             accept_paused: false,
             draining: false,
             ticks: 0,
+            kills: 0,
             #[cfg(feature = "injected-delay")]
             delay: crate::delay::Delay::new(),
         })
@@ -312,7 +315,9 @@ impl Epoll {
             self.watch_listeners(EventFlags::IN);
         }
         self.ticks = self.ticks.wrapping_add(1);
-        if self.ticks.is_multiple_of(TICKS_PER_SWEEP) {
+        let kills = shared.clients.kills();
+        if self.ticks.is_multiple_of(TICKS_PER_SWEEP) || kills != self.kills {
+            self.kills = kills;
             self.sweep(shared);
         }
     }

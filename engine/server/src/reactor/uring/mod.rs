@@ -81,6 +81,8 @@ pub(crate) struct Uring {
     /// When a completion comes because something is due.
     alarm: Option<Instant>,
     ticks: u32,
+    /// Connections that CLIENT KILL had ended at the last sweep.
+    kills: u64,
     #[cfg(feature = "injected-delay")]
     delay: crate::delay::Delay,
 }
@@ -109,6 +111,7 @@ impl Uring {
             was_busy: true,
             alarm: None,
             ticks: 0,
+            kills: 0,
             #[cfg(feature = "injected-delay")]
             delay: crate::delay::Delay::new(),
         })
@@ -325,7 +328,9 @@ impl Uring {
             self.arm_accept()?;
         }
         self.ticks = self.ticks.wrapping_add(1);
-        if self.ticks.is_multiple_of(TICKS_PER_SWEEP) {
+        let kills = shared.clients.kills();
+        if self.ticks.is_multiple_of(TICKS_PER_SWEEP) || kills != self.kills {
+            self.kills = kills;
             self.sweep(shared)?;
         }
         Ok(())

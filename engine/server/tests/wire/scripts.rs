@@ -1,0 +1,111 @@
+//! Scripts on real sockets: those that take long, those that never end, and other clients meanwhile.
+
+use std::time::{Duration, Instant};
+
+use crate::client::{Client, request_of};
+use crate::server::Server;
+
+fn eval(text: &str) -> Vec<u8> {
+    request_of(&[b"EVAL", text.as_bytes(), b"0"])
+}
+
+const ENDLESS: &str = "while true do end";
+
+/// Begins a script that never ends, and waits until other clients are told so.
+fn begin_endless(server: &Server) -> (Client, Client) {
+    let (mut runner, mut other) = (server.client(), server.client());
+    other.check("CONFIG SET busy-reply-threshold 100", b"+OK\r\n");
+    runner.send(&eval(ENDLESS));
+    let begin = Instant::now();
+    loop {
+        other.send(b"PING\r\n");
+        let reply = other.receive();
+        if reply.starts_with(b"-BUSY") {
+            return (runner, other);
+        }
+        assert!(begin.elapsed() < Duration::from_secs(20), "{}", reply.escape_ascii());
+    }
+}
+
+#[test]
+fn a_script_that_never_ends_is_told_and_killed() {
+    for threads in ["1", "2"] {
+        let server = Server::start(&["--io-threads", threads]);
+        let (mut runner, mut other) = begin_endless(&server);
+        // A connection that is new as well.
+        let mut late = server.client();
+        late.send(b"GET k\r\n");
+        assert!(late.receive().starts_with(b"-BUSY Redis is busy running a script."));
+        other.check("SCRIPT KILL", b"+OK\r\n");
+        let reply = runner.receive();
+        assert!(
+            reply.starts_with(b"-ERR Error running script: Script killed by user"),
+            "{}",
+            reply.escape_ascii()
+        );
+        other.check("PING", b"+PONG\r\n");
+        other.check("SCRIPT KILL", b"-NOTBUSY No scripts in execution right now.\r\n");
+        runner.send(&eval("return redis.call('SET', 'k', 1)"));
+        assert_eq!(runner.receive(), b"+OK\r\n");
+        other.check("GET k", b"$1\r\n1\r\n");
+    }
+}
+
+/// What has changed something cannot be ended half way.
+#[test]
+fn a_script_that_has_written_is_not_killed() {
+    let server = Server::start(&["--io-threads", "2"]);
+    let (mut runner, mut other) = (server.client(), server.client());
+    other.check("CONFIG SET busy-reply-threshold 50", b"+OK\r\n");
+    runner
+        .send(&eval("redis.call('SET', 'k', 1) for i = 1, 300000000 do end return redis.call('INCR', 'k')"));
+    let begin = Instant::now();
+    let refused = loop {
+        other.send(b"SCRIPT KILL\r\n");
+        let reply = other.receive();
+        if reply.starts_with(b"-UNKILLABLE") {
+            break true;
+        }
+        if begin.elapsed() > Duration::from_secs(20) {
+            break false;
+        }
+    };
+    // Where both connections are on the thread that runs it, no client is told before it ends.
+    assert_eq!(runner.receive(), b":2\r\n");
+    println!("refused: {refused}");
+}
+
+/// A script that takes long goes to a worker, and its client's later requests wait for it.
+#[test]
+fn replies_stay_in_order_behind_a_long_script() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let mut wire = request_of(&[b"SET", b"k", b"1"]);
+    for _ in 0..3 {
+        wire.extend(eval("for i = 1, 3000000 do end return redis.call('GET', 'k')"));
+        wire.extend(request_of(&[b"INCR", b"k"]));
+    }
+    client.send(&wire);
+    for expected in
+        [&b"+OK\r\n"[..], b"$1\r\n1\r\n", b":2\r\n", b"$1\r\n2\r\n", b":3\r\n", b"$1\r\n3\r\n", b":4\r\n"]
+    {
+        assert_eq!(client.receive(), expected);
+    }
+}
+
+#[test]
+fn a_script_of_a_durable_server_is_one_batch_and_fails_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let server = Server::start(&["--data", path, "--memory-budget", "1mib"]);
+    let mut client = server.client();
+    client.send(&eval(
+        "for i = 1, 5 do redis.call('SET', 'key:' .. i, i) end return redis.call('GET', 'key:5')",
+    ));
+    assert_eq!(client.receive(), b"$1\r\n5\r\n");
+    client
+        .send(&eval("for i = 1, 20 do redis.call('SET', 'long:' .. i, string.rep('v', 20000)) end return 1"));
+    let reply = client.receive();
+    assert!(reply.starts_with(b"-ERR "), "{}", reply[..80.min(reply.len())].escape_ascii());
+    client.check("EXISTS long:1 long:20", b":0\r\n");
+}
