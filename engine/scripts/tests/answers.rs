@@ -82,7 +82,7 @@ fn answer(
     }
 }
 
-/// `script -> reply`; CR LF is `|`, and ` @ ` stands for what Redis adds to an error.
+/// Lines of a script, ` -> ` and its reply. In a reply CR LF is written as `|`, and the script's name in an error as ` @ `.
 fn check(script: &str) {
     let mut interpreter = interpreter();
     let mut host = Little::default();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, RequestParser, Version, compose};
-use plumbkv_scripts::{Digest, Failure, Host, Interpreter, Script, Watch, digest};
+use plumbkv_scripts::{Digest, Failure, Host, Interpreter, Script, Watch};
 
 use crate::client_limits::Limit;
 use crate::command::CommandError;
@@ -366,9 +366,4 @@ pub(crate) fn read_name(word: &[u8]) -> Option<Digest> {
         *byte = u8::from_str_radix(digits, 16).ok()?;
     }
     Some(name)
-}
-
-/// The name of a text.
-pub(crate) fn name_of(text: &[u8]) -> Digest {
-    digest(text)
 }

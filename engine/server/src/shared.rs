@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) watches: Watches,
     pub(crate) scripts: Scripts,
     pub(crate) facts: Facts,
-    /// Of a durable store.
+    /// For requests that wait for the disk, and for scripts that take long.
     pub(crate) workers: Option<Arc<Workers>>,
 }
 

@@ -60,37 +60,35 @@ pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
 }
 
 fn pack(value: &Value, depth: usize, bytes: &mut Vec<u8>) -> mlua::Result<()> {
-    // Writing to a vector cannot fail.
-    let failed = |_| mlua::Error::runtime("not packed");
     match value {
-        Value::Boolean(value) => write::write_bool(bytes, *value).map_err(failed)?,
+        Value::Boolean(value) => write::write_bool(bytes, *value).map_err(not_packed)?,
         Value::Integer(number) => {
-            write::write_sint(bytes, *number).map_err(|_| failed_to())?;
+            write::write_sint(bytes, *number).map_err(not_packed)?;
         }
         Value::Number(number) => pack_number(*number, bytes)?,
         Value::String(text) => pack_string(&text.as_bytes(), bytes)?,
         Value::Table(table) if depth < DEEPEST => pack_table(table, depth + 1, bytes)?,
-        _ => write::write_nil(bytes).map_err(failed)?,
+        _ => write::write_nil(bytes).map_err(not_packed)?,
     }
     Ok(())
 }
 
-fn failed_to() -> mlua::Error {
+/// Writing to a vector cannot fail; a text or table of more than 2^32 bytes or pairs can.
+fn not_packed<E>(_: E) -> mlua::Error {
     mlua::Error::runtime("not packed")
 }
 
 fn pack_number(number: f64, bytes: &mut Vec<u8>) -> mlua::Result<()> {
     let narrow = number as f32;
     if f64::from(narrow).to_bits() == number.to_bits() {
-        write::write_f32(bytes, narrow).map_err(|_| failed_to())
+        write::write_f32(bytes, narrow).map_err(not_packed)
     } else {
-        write::write_f64(bytes, number).map_err(|_| failed_to())
+        write::write_f64(bytes, number).map_err(not_packed)
     }
 }
 
 fn pack_string(text: &[u8], bytes: &mut Vec<u8>) -> mlua::Result<()> {
-    write::write_str_len(bytes, u32::try_from(text.len()).map_err(|_| failed_to())?)
-        .map_err(|_| failed_to())?;
+    write::write_str_len(bytes, u32::try_from(text.len()).map_err(not_packed)?).map_err(not_packed)?;
     bytes.extend_from_slice(text);
     Ok(())
 }
@@ -101,19 +99,19 @@ fn pack_table(table: &Table, depth: usize, bytes: &mut Vec<u8>) -> mlua::Result<
         Value::Integer(place) if *place > 0 => Some(longest.max(*place as usize)),
         _ => None,
     });
-    let length = u32::try_from(pairs.len()).map_err(|_| failed_to())?;
+    let length = u32::try_from(pairs.len()).map_err(not_packed)?;
     if longest == Some(pairs.len()) && !pairs.is_empty() {
-        write::write_array_len(bytes, length).map_err(|_| failed_to())?;
+        write::write_array_len(bytes, length).map_err(not_packed)?;
         for place in 1..=pairs.len() {
             pack(&table.raw_get(place)?, depth, bytes)?;
         }
         return Ok(());
     }
     if pairs.is_empty() {
-        write::write_array_len(bytes, 0).map_err(|_| failed_to())?;
+        write::write_array_len(bytes, 0).map_err(not_packed)?;
         return Ok(());
     }
-    write::write_map_len(bytes, length).map_err(|_| failed_to())?;
+    write::write_map_len(bytes, length).map_err(not_packed)?;
     for (key, value) in &pairs {
         pack(key, depth, bytes)?;
         pack(value, depth, bytes)?;
@@ -152,11 +150,17 @@ fn big_endian(rest: &mut &[u8], bytes: usize) -> Result<u64, Failure> {
 fn one(lua: &Lua, rest: &mut &[u8], depth: usize) -> Result<Value, Failure> {
     /// Containers in containers that are read.
     const DEEPEST_READ: usize = 128;
-    let of_lua = |error: mlua::Error| error.to_string();
     if depth > DEEPEST_READ {
         return Err(bad());
     }
     let marker = Marker::from_u8(take(rest, 1)?[0]);
+    let length = match marker {
+        Marker::FixStr(length) | Marker::FixArray(length) | Marker::FixMap(length) => usize::from(length),
+        Marker::Str8 | Marker::Bin8 => big_endian(rest, 1)? as usize,
+        Marker::Str16 | Marker::Bin16 | Marker::Array16 | Marker::Map16 => big_endian(rest, 2)? as usize,
+        Marker::Str32 | Marker::Bin32 | Marker::Array32 | Marker::Map32 => big_endian(rest, 4)? as usize,
+        _ => 0,
+    };
     let text = |bytes: &[u8]| lua.create_string(bytes).map(Value::String).map_err(of_lua);
     Ok(match marker {
         Marker::Null => Value::Nil,
@@ -174,43 +178,24 @@ fn one(lua: &Lua, rest: &mut &[u8], depth: usize) -> Result<Value, Failure> {
         Marker::I64 => Value::Number(big_endian(rest, 8)? as i64 as f64),
         Marker::F32 => Value::Number(f64::from(f32::from_bits(big_endian(rest, 4)? as u32))),
         Marker::F64 => Value::Number(f64::from_bits(big_endian(rest, 8)?)),
-        Marker::FixStr(length) => text(take(rest, usize::from(length))?)?,
-        Marker::Str8 | Marker::Bin8 => {
-            let length = big_endian(rest, 1)? as usize;
-            text(take(rest, length)?)?
-        }
-        Marker::Str16 | Marker::Bin16 => {
-            let length = big_endian(rest, 2)? as usize;
-            text(take(rest, length)?)?
-        }
-        Marker::Str32 | Marker::Bin32 => {
-            let length = big_endian(rest, 4)? as usize;
-            text(take(rest, length)?)?
-        }
-        Marker::FixArray(length) => array(lua, rest, usize::from(length), depth)?,
-        Marker::Array16 => {
-            let length = big_endian(rest, 2)? as usize;
-            array(lua, rest, length, depth)?
-        }
-        Marker::Array32 => {
-            let length = big_endian(rest, 4)? as usize;
-            array(lua, rest, length, depth)?
-        }
-        Marker::FixMap(length) => map(lua, rest, usize::from(length), depth)?,
-        Marker::Map16 => {
-            let length = big_endian(rest, 2)? as usize;
-            map(lua, rest, length, depth)?
-        }
-        Marker::Map32 => {
-            let length = big_endian(rest, 4)? as usize;
-            map(lua, rest, length, depth)?
-        }
+        Marker::FixStr(_)
+        | Marker::Str8
+        | Marker::Str16
+        | Marker::Str32
+        | Marker::Bin8
+        | Marker::Bin16
+        | Marker::Bin32 => text(take(rest, length)?)?,
+        Marker::FixArray(_) | Marker::Array16 | Marker::Array32 => array(lua, rest, length, depth)?,
+        Marker::FixMap(_) | Marker::Map16 | Marker::Map32 => map(lua, rest, length, depth)?,
         _ => return Err(bad()),
     })
 }
 
+fn of_lua(error: mlua::Error) -> Failure {
+    error.to_string()
+}
+
 fn array(lua: &Lua, rest: &mut &[u8], length: usize, depth: usize) -> Result<Value, Failure> {
-    let of_lua = |error: mlua::Error| error.to_string();
     let table = lua.create_table().map_err(of_lua)?;
     for place in 1..=length {
         table.raw_set(place, one(lua, rest, depth + 1)?).map_err(of_lua)?;
@@ -219,7 +204,6 @@ fn array(lua: &Lua, rest: &mut &[u8], length: usize, depth: usize) -> Result<Val
 }
 
 fn map(lua: &Lua, rest: &mut &[u8], length: usize, depth: usize) -> Result<Value, Failure> {
-    let of_lua = |error: mlua::Error| error.to_string();
     let table = lua.create_table().map_err(of_lua)?;
     for _ in 0..length {
         let key = one(lua, rest, depth + 1)?;

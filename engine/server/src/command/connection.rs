@@ -75,7 +75,7 @@ pub(crate) struct Kill<'a> {
 pub(crate) enum Filter {
     All,
     /// A TYPE that this server has no connections of.
-    Nobody,
+    NoConnection,
     /// In ascending order.
     Ids(Vec<u64>),
 }
@@ -427,7 +427,7 @@ impl Filter {
     fn parse(mut words: Arguments<'_>) -> Result<Self, CommandError> {
         let Some(option) = words.next() else { return Ok(Self::All) };
         if is(option, "TYPE") && words.len() == 1 {
-            return Ok(if is_normal(words.word())? { Self::All } else { Self::Nobody });
+            return Ok(if is_normal(words.word())? { Self::All } else { Self::NoConnection });
         }
         if is(option, "ID") && words.len() >= 1 {
             let ids = words.map(|word| args::parse_integer(word).and_then(|id| u64::try_from(id).ok()));
@@ -457,7 +457,7 @@ fn list(shared: &Shared, filter: &Filter) -> String {
     for entry in &entries {
         let wanted = match filter {
             Filter::All => true,
-            Filter::Nobody => false,
+            Filter::NoConnection => false,
             Filter::Ids(ids) => ids.binary_search(&entry.id).is_ok(),
         };
         if wanted {

@@ -61,15 +61,15 @@ pub(super) fn lcs(context: &mut Context<'_>, keys: [&[u8]; 2], options: Options)
     let shared = context.shared;
     let fetch = |key| shared.database.fetch(key, Part::of);
     let (one, other) = (fetch(keys[0])?, fetch(keys[1])?);
-    let bytes = |part: &Option<Part>| part.as_ref().map_or(Vec::new(), |part| part.bytes().to_vec());
-    let (one, other) = (bytes(&one), bytes(&other));
+    let (one, other) =
+        (one.as_ref().map_or(&[][..], Part::bytes), other.as_ref().map_or(&[][..], Part::bytes));
     let fields = (one.len() + 1).checked_mul(other.len() + 1).ok_or(CommandError::OUT_OF_MEMORY)?;
     if fields > BESIDE && context.client.is_hasty {
         return Err(CommandError::WOULD_BLOCK);
     }
     let beside = (fields as u64).saturating_mul(size_of::<u32>() as u64);
     shared.client_memory.take(&shared.database, beside).map_err(|_| CommandError::OUT_OF_MEMORY)?;
-    let table = Table::of(&one, &other);
+    let table = Table::of(one, other);
     let result = answer(context, &table, options);
     drop(table);
     shared.client_memory.give_back(&shared.database, beside);

@@ -1,7 +1,7 @@
 //! Commands of scripts: EVAL, EVALSHA, their read-only forms, and SCRIPT.
 
 use plumbkv_resp::ReplyWriter;
-use plumbkv_scripts::{Digest, Script, hex};
+use plumbkv_scripts::{Digest, Script, digest, hex};
 
 use super::args::{Arguments, is};
 use super::table::{self, Id};
@@ -76,8 +76,8 @@ impl<'a> Command<'a> {
                 eval(context, source, keys, words, is_readonly)
             }
             Self::Load { text } => {
-                let name = scripts::name_of(text);
-                let (_, text) = read_head(text)?;
+                let name = digest(text);
+                let text = read_head(text)?;
                 compile(shared, &name, &text)?;
                 shared.scripts.keep(shared, name, &text)?;
                 context.bulk(hex(&name).as_bytes())
@@ -119,11 +119,11 @@ fn eval(
     let shared = context.shared;
     let (name, text) = match source {
         Source::Text(text) => {
-            let name = scripts::name_of(text);
+            let name = digest(text);
             match shared.scripts.get(&name) {
                 Some(text) => (name, text),
                 None => {
-                    let (_, text) = read_head(text)?;
+                    let text = read_head(text)?;
                     compile(shared, &name, &text)?;
                     (name, shared.scripts.keep(shared, name, &text)?)
                 }
@@ -154,10 +154,10 @@ fn compile(shared: &Shared, name: &Digest, text: &[u8]) -> Result<(), CommandErr
 
 const NO_WRITES: &str = "no-writes";
 
-/// The flags of a script's first line, and the text with that line as a comment, so that lines keep their numbers.
-fn read_head(text: &[u8]) -> Result<(Vec<&str>, Vec<u8>), CommandError> {
+/// The text with its first line as a comment where that names an engine and flags, so that lines keep their numbers.
+fn read_head(text: &[u8]) -> Result<Vec<u8>, CommandError> {
     if !text.starts_with(b"#!") {
-        return Ok((Vec::new(), text.to_vec()));
+        return Ok(text.to_vec());
     }
     let end = text.iter().position(|byte| *byte == b'\n');
     let end = end.ok_or(CommandError::fixed("ERR Invalid script shebang"))?;
@@ -172,7 +172,6 @@ fn read_head(text: &[u8]) -> Result<(Vec<&str>, Vec<u8>), CommandError> {
             "",
         ));
     }
-    let mut flags = Vec::new();
     for word in words {
         let Some(list) = word.strip_prefix("flags=") else {
             return Err(CommandError::quoting("ERR Unknown lua shebang option: ", word.as_bytes(), ""));
@@ -186,15 +185,14 @@ fn read_head(text: &[u8]) -> Result<(Vec<&str>, Vec<u8>), CommandError> {
                     "",
                 ));
             }
-            flags.push(flag);
         }
     }
-    Ok((flags, [b"--", text].concat()))
+    Ok([b"--", text].concat())
 }
 
 fn is_marked_readonly(text: &[u8]) -> bool {
-    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    line.starts_with(b"--#!lua") && String::from_utf8_lossy(line).contains(NO_WRITES)
+    let line = || text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    text.starts_with(b"--#!lua") && String::from_utf8_lossy(line()).contains(NO_WRITES)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! An I/O thread tries each request of a durable store itself, without waiting (`plumbkv::NonBlocking`). One that would have to wait, for a block that is in no cache,
 //! for a sync, for a flush, is handed over whole: a worker executes it again, waits as long as it takes, and hands the reply back to the I/O thread, which it wakes by
-//! its bell. A connection has one request here at a time, and its later ones wait for it, so replies keep their order; and the queue is no longer than there are connections.
+//! its bell. A script that takes long is handed over in the same way, with a store in memory too. A connection has one request here at a time, and its later ones wait for it, so replies keep their order; and the queue is no longer than there are connections.
 //!
 //! Writers that wait for one sync each sit in a worker: that many can share it, and so there may be many. A worker is begun by another one that
 //! has just found that nobody is left to take the next request, and goes when it has had nothing to do for a while.
@@ -60,7 +60,7 @@ struct Next {
 }
 
 impl Workers {
-    /// None works yet: [`begin`](Self::begin) has to be called before requests are handed over.
+    /// None works yet: [`begin`](Self::begin) or [`begin_later`](Self::begin_later) has to be called before requests are handed over.
     pub(crate) fn new(placement: Arc<Placement>) -> Self {
         let done = (0..placement.threads()).map(|_| Mutex::default()).collect();
         Self {

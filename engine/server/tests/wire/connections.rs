@@ -209,7 +209,7 @@ fn a_connection_that_is_ended_closes_soon_and_executes_nothing_more() {
 fn replies_that_are_not_wanted_are_not_sent_by_workers_either() {
     let server = Server::start(&[]);
     let mut client = server.client();
-    client.send(b"CLIENT REPLY OFF\r\nMULTI\r\nINCR n\r\nEXEC\r\nEVAL \"for i = 1, 3000000 do end return 1\" 0\r\nINCR n\r\n");
+    client.send(b"CLIENT REPLY OFF\r\nMULTI\r\nINCR n\r\nEXEC\r\nEVAL \"for i = 1, 3000000 do end return 1\" 0\r\nEVAL \"for i = 1, 3000000 do end return string.rep('a', 1000000)\" 0\r\nINCR n\r\n");
     client.send(b"CLIENT REPLY ON\r\nCLIENT REPLY SKIP\r\nMULTI\r\nINCR n\r\nEXEC\r\n");
     for expected in [&b"+OK\r\n"[..], b"+QUEUED\r\n", b"*1\r\n", b":3\r\n"] {
         let mut reply = client.receive();

@@ -3,8 +3,8 @@
 use super::Durable;
 use crate::error::Result;
 
-/// Keys from which one is drawn. Keys are seldom spread evenly over all bytes: without these most would never be drawn. As often as once in so
-/// many times they are the first ones, which no place lies before.
+/// Keys from which one is drawn. Keys are seldom spread evenly over all bytes: without these most would never be drawn. Once in so
+/// many times they are the first keys of the store: a place that is drawn is always behind the first key, which would never be drawn otherwise.
 const CANDIDATES: usize = 100;
 
 impl Durable {

@@ -39,10 +39,11 @@ impl Connection {
     pub(crate) fn end_errand(&mut self, pool: &mut Pool, done: Done, replies: &mut Replies) {
         self.errand = Errand::None;
         self.session.set_version(done.version);
-        match done.reply {
-            Reply::Short(_) if self.session.takes_back_reply() => {}
-            Reply::Short(bytes) => replies.bytes.extend_from_slice(&bytes),
-            Reply::Long(pending) => self.pending.append(pending),
+        match (done.reply, self.session.takes_back_reply()) {
+            (Reply::Short(_), true) => {}
+            (Reply::Long(mut pending), true) => pending.clear(pool),
+            (Reply::Short(bytes), false) => replies.bytes.extend_from_slice(&bytes),
+            (Reply::Long(pending), false) => self.pending.append(pending),
         }
         if done.closes {
             self.finish(pool);
