@@ -3,7 +3,8 @@
 //! A real server with one worker that serves in order of arrival, its service times from a table. Arrivals are a pure
 //! function of the seed, so the response times can be calculated (Lindley's recursion) and compared with the measured
 //! ones. A generator that timed from the send, or sent late, or waited for replies, would be far off. So it is with either
-//! sender, and with a busy process on the generator's CPU.
+//! sender, and with a busy process on the generator's CPU. A machine that wakes threads late makes services longer and replies
+//! later: the calculation takes the services as they were, and a probe tells how late threads wake up.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
@@ -16,7 +17,7 @@ use bench_runner::load::values::Values;
 use bench_runner::plan::Operation;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
@@ -36,17 +37,26 @@ fn wait_until(end: Instant) {
     }
 }
 
+/// How long requests were served, in their order.
+type Served = Arc<Mutex<Vec<Duration>>>;
+
 /// One worker, first come, first served. Connections answer `PING` by themselves; every SET is work.
-fn server() -> SocketAddr {
+fn server() -> (SocketAddr, Served) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (queue, work) = mpsc::channel::<(Instant, Arc<Mutex<TcpStream>>)>();
+    let served = Served::default();
+    let note = Arc::clone(&served);
     std::thread::spawn(move || {
         let mut free = Instant::now();
+        let mut ended = free;
         for (number, (arrived, stream)) in work.iter().enumerate() {
             // From the end of the one before, not from when the worker woke up: errors must not add up.
             free = free.max(arrived) + service(number);
             wait_until(free);
+            let begun = ended.max(arrived);
+            ended = Instant::now();
+            note.lock().unwrap().push(ended - begun);
             let _ = stream.lock().unwrap().write_all(b"+OK\r\n");
         }
     });
@@ -56,7 +66,7 @@ fn server() -> SocketAddr {
             std::thread::spawn(move || receive(stream, &queue));
         }
     });
-    address
+    (address, served)
 }
 
 fn receive(mut stream: TcpStream, queue: &mpsc::Sender<(Instant, Arc<Mutex<TcpStream>>)>) -> Option<()> {
@@ -82,12 +92,12 @@ fn receive(mut stream: TcpStream, queue: &mpsc::Sender<(Instant, Arc<Mutex<TcpSt
     }
 }
 
-/// The response times that such a server must give to these arrivals.
-fn calculated(arrivals_ns: &[u64]) -> Times {
+/// The response times that a server that serves so long must give to these arrivals.
+fn calculated(arrivals_ns: &[u64], served: &[Duration]) -> Times {
     let mut times = Times::new();
     let mut free_ns = 0;
-    for (number, arrival_ns) in arrivals_ns.iter().enumerate() {
-        free_ns = free_ns.max(*arrival_ns) + service(number).as_nanos() as u64;
+    for (arrival_ns, service) in arrivals_ns.iter().zip(served) {
+        free_ns = free_ns.max(*arrival_ns) + service.as_nanos() as u64;
         times.record(free_ns - arrival_ns);
     }
     times
@@ -100,10 +110,42 @@ fn waited_for_cpu_ns() -> u64 {
     waited.sum()
 }
 
+/// How late a thread wakes up here: of one that sleeps for 5 ms again and again.
+struct Probe {
+    stop: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<Times>,
+}
+
+impl Probe {
+    fn begin() -> Self {
+        const SLEEP: Duration = Duration::from_millis(5);
+        let stop = Arc::new(AtomicBool::new(false));
+        let end = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut late = Times::new();
+            while !end.load(Ordering::Relaxed) {
+                let wanted = Instant::now() + SLEEP;
+                std::thread::sleep(SLEEP);
+                late.record(wanted.elapsed().as_nanos() as u64);
+            }
+            late
+        });
+        Self { stop, thread }
+    }
+
+    fn end(self) -> Times {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
 /// What was measured, beside what was calculated.
 struct Seen {
     /// Measured over calculated, of p50 and p99.
     ratios: [f64; 2],
+    /// How much later than at once the threads on a request's way wake up, over the calculated: its sender, its receiver, and
+    /// the reader of its reply. Nothing on a quiet machine.
+    woken_late: [f64; 2],
     /// The share of the time that the threads of server and generator waited for a CPU.
     waited: f64,
     /// How late the generator sent at the same percentiles, by its own account, over the calculated.
@@ -122,7 +164,8 @@ fn measure(open: Open, seed: u64, cpus: &[usize]) -> Seen {
         ..Workload::default()
     };
     let values = Values::new(seed, 8);
-    let address = Address::tcp(server());
+    let (address, served) = server();
+    let address = Address::tcp(address);
     let connections = Connections { clients: 4, threads: 1, cpus, protocol: &workload.protocol };
     let mut generator = Generator::connect(&address, &connections).unwrap();
     let stretch = Stretch {
@@ -135,7 +178,9 @@ fn measure(open: Open, seed: u64, cpus: &[usize]) -> Seen {
         first: 0,
         window_percentiles: false,
     };
+    let probe = Probe::begin();
     let load = generator.run(&workload, &values, &stretch, &AtomicBool::new(false));
+    let woken = probe.end();
     assert_eq!((load.lost, load.timed_out, load.recorder.counts.errors), (None, false, 0));
     let due = schedule(open.arrival, open.per_second, seed, stretch.min_ns);
     let told = load.open.unwrap();
@@ -146,14 +191,19 @@ fn measure(open: Open, seed: u64, cpus: &[usize]) -> Seen {
     // The generator's threads have ended, so it reports for them.
     let held_up = load.ready_max - load.busy_max;
     let waited = waited_for_cpu_ns().saturating_sub(before) as f64 / load.elapsed_ns as f64 + held_up;
-    let (expected, seen) = (calculated(&due), load.recorder.times(Operation::Set).unwrap());
+    let served = served.lock().unwrap();
+    let (expected, seen) = (calculated(&due, &served), load.recorder.times(Operation::Set).unwrap());
     let delays = load.send_delays.unwrap();
     let over = |times: &Times| {
         [50.0, 99.0].map(|percentile| {
             times.percentile_ns(percentile) as f64 / expected.percentile_ns(percentile) as f64
         })
     };
-    Seen { ratios: over(seen), waited, late: over(&delays), held_up }
+    let woken_late = [50.0, 99.0].map(|percentile| {
+        let late_ns = woken.percentile_ns(percentile).saturating_sub(AT_ONCE_NS);
+        WAKES * late_ns as f64 / expected.percentile_ns(percentile) as f64
+    });
+    Seen { ratios: over(seen), woken_late, waited, late: over(&delays), held_up }
 }
 
 /// One at a time: two cores are just enough for a generator and a server.
@@ -161,6 +211,11 @@ fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// A thread that wakes up within this time after its timer woke up at once: Linux itself adds up to 50 µs.
+const AT_ONCE_NS: u64 = 150_000;
+/// Threads that wake up on a request's way, beside the server's worker.
+const WAKES: f64 = 3.0;
 
 /// Below this share of the run spent waiting for a CPU, a run counts as undisturbed.
 const UNDISTURBED: f64 = 0.01;
@@ -176,11 +231,14 @@ fn agrees(open: Open) {
     let _turn = alone();
     let mut all = Vec::new();
     for seed in [11, 12, 13] {
-        let Seen { ratios, waited, .. } = measure(open, seed, &[]);
-        let text = format!("{ratios:.3?} with {:.1} % of the time waiting for a CPU", 100.0 * waited);
+        let Seen { ratios, woken_late, waited, .. } = measure(open, seed, &[]);
+        let text = format!(
+            "{ratios:.3?} with {:.1} % of the time waiting for a CPU, {woken_late:.3?} for threads that wake up late",
+            100.0 * waited
+        );
         println!("{:?}: measured over calculated, p50 and p99: {text}", open.arrival);
         assert!(ratios.iter().all(|ratio| *ratio >= 0.95), "too short: {text}");
-        if ratios.iter().all(|ratio| *ratio <= most(waited)) {
+        if ratios.iter().zip(woken_late).all(|(ratio, late)| *ratio <= most(waited) + late) {
             return;
         }
         all.push(text);
@@ -279,7 +337,7 @@ fn on_a_shared_cpu_the_calculation_is_met_but_for_the_delay_that_is_told() {
         let open = Open { per_second: 100.0, arrival: Arrival::Poisson, in_flight_bound: 10_000, sender };
         let mut tried = Vec::new();
         let is_met = [11, 12, 13].into_iter().any(|seed| {
-            let Seen { ratios, waited, late, held_up } = measure(open, seed, &[*shared]);
+            let Seen { ratios, waited, late, held_up, .. } = measure(open, seed, &[*shared]);
             let text = format!(
                 "{sender:?}: {ratios:.3?}, late by {late:.3?}, {held_up:.2} of the time held up, {waited:.3} waited in all"
             );
@@ -297,9 +355,10 @@ fn on_a_shared_cpu_the_calculation_is_met_but_for_the_delay_that_is_told() {
 
 #[test]
 fn the_calculation_is_lindleys() {
-    let late = calculated(&[0, 0]);
-    let both = service(0) + service(1);
+    let served = [service(0), service(1)];
+    let late = calculated(&[0, 0], &served);
+    let both = served[0] + served[1];
     assert!((late.max_ns() as f64 / both.as_nanos() as f64 - 1.0).abs() < 0.001);
-    let apart = calculated(&[0, 1_000_000_000]);
-    assert!((apart.max_ns() as f64 / service(0).max(service(1)).as_nanos() as f64 - 1.0).abs() < 0.001);
+    let apart = calculated(&[0, 1_000_000_000], &served);
+    assert!((apart.max_ns() as f64 / served[0].max(served[1]).as_nanos() as f64 - 1.0).abs() < 0.001);
 }
