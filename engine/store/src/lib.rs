@@ -88,8 +88,8 @@ pub use database::Database;
 #[doc(hidden)]
 pub use database::WriteGroup;
 pub use durable::{
-    Batch, CompactProgress, Compression, Direction, Entry, Ingest, LaidAside, LevelStats, Profile, Range,
-    Snapshot, StorageStats, SyncMode,
+    Batch, CompactProgress, Compression, Direction, Entry, Ingest, KeyCount, LaidAside, LevelStats, Profile,
+    Range, Snapshot, StorageStats, SyncMode,
 };
 pub use error::{Error, Result};
 pub use event::{Event, StallReason};

@@ -489,3 +489,20 @@ fn what_is_deleted_or_cleared_makes_room_before_anything_is_evicted() {
     assert!(db.stats().accounted_bytes < MIB, "{:?}", db.stats());
     check(&db);
 }
+
+/// Under the smallest cap that it names, a store holds a key, however many shards it has.
+#[test]
+fn the_least_cap_holds_a_key() {
+    for shards in [1, 16, 256, 4096] {
+        let db = Database::open(Options::memory(1 << 30).shards(Some(shards))).unwrap();
+        let least = db.least_cap();
+        db.set_cap(least).unwrap();
+        db.set(b"key", b"value").unwrap();
+        assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]), "{shards} shards, {least} bytes");
+        // What the program has reserved is added.
+        db.set_cap(1 << 30).unwrap();
+        db.reserve(1 << 20).unwrap();
+        assert_eq!(db.least_cap(), least + (1 << 20), "{shards} shards");
+        db.release(1 << 20);
+    }
+}

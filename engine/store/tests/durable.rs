@@ -418,3 +418,42 @@ fn a_store_whose_keys_are_all_deleted_gives_its_room_back() {
     }
     assert_eq!(db.snapshot().unwrap().range(.., Direction::Forward).count(), 0);
 }
+
+/// Keys are counted as they are, and estimated from their versions where there are more of those than asked for.
+#[test]
+fn keys_are_counted_by_a_walk_or_estimated() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new(1_000));
+    let db = Database::open(Options::durable(directory.path()).clock(clock.clone())).unwrap();
+    let count = |most| {
+        let count = db.count_keys(most).unwrap();
+        (count.keys, count.with_expiry, count.mean_left_ms, count.is_exact)
+    };
+    assert_eq!(count(0), (0, 0, 0, true));
+    for key in 0..10_u8 {
+        db.set(&[key], b"1").unwrap();
+        db.set(&[key], b"2").unwrap();
+    }
+    for key in 5..10_u8 {
+        db.delete(&[key]).unwrap();
+    }
+    let until = |unix_ms| plumbkv::SetOptions::new().expiry(plumbkv::Expiry::At(unix_ms));
+    db.set_with(b"soon", b"1", until(2_000)).unwrap();
+    db.set_with(b"later", b"1", until(4_000)).unwrap();
+    db.set_with(b"never", b"1", until(u64::MAX >> 1)).unwrap();
+    let (keys, with_expiry, mean, is_exact) = count(28);
+    assert_eq!((keys, with_expiry, is_exact), (8, 3, true));
+    assert!(mean > 1 << 60, "no sum overflows: {mean}");
+    db.delete(b"never").unwrap();
+    // 20 of the first keys and 5 deletions of them, 3 with an expiry and a deletion of one.
+    assert_eq!(db.storage_stats().unwrap().versions, 29);
+    assert_eq!(count(29), (7, 2, 2_000, true));
+    assert_eq!(count(28), (29 - 12, 0, 0, false));
+    clock.set(2_000);
+    assert_eq!(count(29), (6, 1, 2_000, true));
+    db.compact().unwrap();
+    assert_eq!(count(5), (6, 0, 0, false));
+    assert_eq!(count(6), (6, 1, 2_000, true));
+    db.clear().unwrap();
+    assert_eq!(count(0), (0, 0, 0, true));
+}

@@ -6,7 +6,7 @@ use crate::load::client::Client;
 use crate::load::generator::{Connections, Generator, Pace, Stretch};
 use crate::load::request::{Draw, Protocol, Workload};
 use crate::load::values::Values;
-use crate::model::Status;
+use crate::model::{Mode, Status};
 use crate::plan::{Operation, WirePhase};
 use crate::target::RunningTarget;
 use std::time::{Duration, Instant};
@@ -65,9 +65,13 @@ impl Loaded {
             }
             _ => {
                 let mut client = Client::connect(&target.address, LOAD_PATIENCE)?;
-                // A store that counts versions of keys counts those that were written and deleted before, too.
-                let holds =
-                    self.dirty || *self != Self::default() || client.held()?.is_some_and(|held| held > 0);
+                // One that this runner started is emptied in any case: a store that estimates how many keys it has counts versions of keys that
+                // were written and deleted before. In one of somebody else there may be other databases beside an empty one.
+                let is_own = bench.step.mode != Mode::External;
+                let holds = is_own
+                    || self.dirty
+                    || *self != Self::default()
+                    || client.held()?.is_some_and(|held| held > 0);
                 if holds {
                     client.empty()?;
                 }

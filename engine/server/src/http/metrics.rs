@@ -13,6 +13,7 @@ use prometheus_client::encoding::{
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::command::admin::counting;
 use crate::process;
 use crate::shared::Shared;
 
@@ -140,20 +141,22 @@ fn commands(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
 fn store(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let now = shared.database.stats();
     let stats = shared.counters.since_reset(now);
-    out.gauge(
-        "keys",
-        "Keys in the store; with --data an upper bound, because it counts versions of keys",
-        None,
-        now.keys,
-    )?;
-    // Which of a durable store's keys have one nobody knows without a walk.
-    if !shared.database.is_durable() {
+    // A damaged store has no count; its error is in the log.
+    if let Ok(count) = counting::at_once(shared) {
         out.gauge(
-            "keys_with_expiry",
-            "Keys with an expiration time; absent with --data",
+            "keys",
+            "Keys in the store; with --data an estimate where a count would take long",
             None,
-            now.keys_with_expiry,
+            count.keys,
         )?;
+        if count.is_exact {
+            out.gauge(
+                "keys_with_expiry",
+                "Keys with an expiration time; absent where plumbkv_keys is an estimate",
+                None,
+                count.with_expiry,
+            )?;
+        }
     }
     out.counter("evicted_keys", "Keys evicted to make room", None, stats.evicted)?;
     out.counter("expired_keys", "Keys removed because they expired", None, stats.expired)?;

@@ -127,3 +127,46 @@ fn a_password_is_asked_for_as_redis_does() {
         );
     }
 }
+
+/// Patterns of the fields that `docs/observing.md` names as absent: what stands in code style between "These of Redis 7.0's fields are absent" and the end of that list.
+fn absent_fields() -> Vec<String> {
+    let docs = include_str!("../../docs/observing.md");
+    let (_, rest) = docs.split_once("fields are absent").expect("the list of absent fields");
+    let list = rest.split("\n\n").next().unwrap();
+    list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn is_like(field: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => field == pattern,
+        Some((start, end)) => field.starts_with(start) && field.ends_with(end),
+    }
+}
+
+#[test]
+fn info_has_redis_fields_but_for_those_that_the_documents_name() {
+    let Some((server, redis)) = both() else { return };
+    let fields = |mut client: Client| -> Vec<String> {
+        client.ask("SET a 1");
+        let text = String::from_utf8(client.bulk("INFO all").unwrap()).unwrap();
+        let of_commands =
+            |name: &str| ["cmdstat_", "errorstat_", "latency_"].iter().any(|start| name.starts_with(start));
+        let names = text.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.to_owned());
+        names.filter(|name| !of_commands(name)).collect()
+    };
+    let (ours, theirs) = (fields(server.client()), fields(redis.client()));
+    assert!(theirs.len() > 150, "{} fields", theirs.len());
+    let absent = absent_fields();
+    let missing: Vec<&String> = theirs
+        .iter()
+        .filter(|name| !ours.contains(name) && !absent.iter().any(|pattern| is_like(name, pattern)))
+        .collect();
+    assert!(missing.is_empty(), "neither in INFO nor named as absent: {missing:?}");
+    let wrong: Vec<&String> =
+        absent.iter().filter(|pattern| ours.iter().any(|name| is_like(name, pattern))).collect();
+    assert!(wrong.is_empty(), "named as absent, and there: {wrong:?}");
+    let mut twice = ours.clone();
+    twice.sort();
+    twice.dedup();
+    assert_eq!(twice.len(), ours.len(), "a field is there twice");
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::client::{noise, request, request_of};
+use crate::client::{Client, noise, request, request_of};
 use crate::server::{Server, plumbkv, refused};
 
 fn start(data: &Path, more: &[&str]) -> Server {
@@ -207,13 +207,83 @@ fn info_tells_of_the_store() {
         "storage_key_versions:2",
         "storage_tables:1",
         "storage_stalls:0",
-        "db0:keys=2",
-        "keys_are_an_estimate:1",
+        "db0:keys=2,expires=0,avg_ttl=0",
     ] {
         assert!(info.lines().any(|found| found == line), "no {line} in {info}");
     }
     assert!(c.info("storage_table_bytes") > 0 && info.contains("storage_level0:tables=1,bytes="), "{info}");
     assert!(info.contains("storage_write_amplification:"), "{info}");
+}
+
+/// The end of `cursor` and keys, a reply of SCAN.
+fn cursor_of(reply: &[u8]) -> String {
+    let text = String::from_utf8_lossy(reply);
+    text.split("\r\n").nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn keys_are_counted_exactly_up_to_a_limit_and_estimated_above_it() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path(), &[]);
+    let mut c = server.client();
+    for line in ["SET a 1", "SET a 2", "SET a 3", "SET b 1 PX 1", "SET c 1 EXAT 4102444800"] {
+        c.check(line, b"+OK\r\n");
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(c.integer("DBSIZE"), 2);
+    let keyspace = |c: &mut Client| String::from_utf8(c.bulk("INFO keyspace").unwrap()).unwrap();
+    let text = keyspace(&mut c);
+    assert!(text.contains("db0:keys=2,expires=1,avg_ttl=") && !text.contains("estimate"), "{text}");
+    c.check("DEL a c", b":2\r\n");
+    assert_eq!((c.integer("DBSIZE"), keyspace(&mut c).contains("db0")), (0, false));
+
+    // Beyond the limit: a deletion and what it hides do not count, and versions that are overwritten may.
+    let mut added = 0;
+    while c.info("storage_key_versions") <= 250_000 {
+        let words = (added..added + 10_000).flat_map(|key| [format!("key:{key}"), "1".to_owned()]);
+        let words: Vec<String> = std::iter::once("MSET".to_owned()).chain(words).collect();
+        let words: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+        c.send(&request_of(&words));
+        assert_eq!(c.receive(), b"+OK\r\n");
+        added += 10_000;
+    }
+    let size = c.integer("DBSIZE");
+    assert!((added..=added + 3).contains(&size), "{size} of {added}");
+    let text = keyspace(&mut c);
+    assert!(text.contains(&format!("db0:keys={size},expires=0,avg_ttl=0")), "{text}");
+    assert!(text.contains("keys_are_an_estimate:1"), "{text}");
+    c.check("FLUSHALL", b"+OK\r\n");
+    assert_eq!((c.integer("DBSIZE"), keyspace(&mut c).contains("estimate")), (0, false));
+}
+
+#[test]
+fn a_cursor_lasts_while_others_begin_walks() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path(), &[]);
+    let mut c = server.client();
+    for key in 0..100 {
+        c.check(&format!("SET key:{key:03} 1"), b"+OK\r\n");
+    }
+    c.send(b"SCAN 0\r\n");
+    let mine = cursor_of(&c.receive());
+    let mut others = server.client();
+    for round in 0..3_000 {
+        // A new key in front moves the end of the first page.
+        if round % 3 == 0 {
+            others.check(&format!("SET a:{round:05} 1"), b"+OK\r\n");
+        }
+        others.send(b"SCAN 0\r\n");
+        others.receive();
+    }
+    let mut seen = 10;
+    let mut cursor = mine;
+    while cursor != "0" {
+        c.send(format!("SCAN {cursor}\r\n").as_bytes());
+        let reply = c.receive();
+        cursor = cursor_of(&reply);
+        seen += reply.escape_ascii().to_string().matches("key:").count();
+    }
+    assert_eq!(seen, 100);
 }
 
 #[test]

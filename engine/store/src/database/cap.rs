@@ -75,6 +75,13 @@ impl Database {
         self.store.set_cap(cap_bytes)
     }
 
+    /// Bytes below which a cap would hold no key: what the store takes with nothing in it, for its shards, what the program has
+    /// [reserved](Self::reserve), and a short key. A store that was opened under a large cap has many shards.
+    #[must_use]
+    pub fn least_cap(&self) -> u64 {
+        self.store.least_cap()
+    }
+
     /// Changes the eviction policy from the next eviction on.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ pub use group::WriteGroup;
 
 use std::sync::Arc;
 
-use crate::durable::Durable;
+use crate::durable::{Durable, KeyCount};
 use crate::error::Result;
 use crate::memory::{
     Condition, Expiry, Fetched, RenameOptions, RenameOutcome, SetOptions, SetOutcome, Store, Value,
@@ -364,6 +364,23 @@ impl Database {
         match &self.durable {
             None => self.store.len(),
             Some(durable) => durable.len(),
+        }
+    }
+
+    /// Counts keys. In memory mode as [`len`](Self::len) does. In durable mode it walks over all keys, unless there are more than `most`
+    /// versions of keys or tables have more than 64 MiB: then it returns at once what the number of versions says, without those that deletions hide. A thread
+    /// that does not wait ([`NonBlocking`](crate::NonBlocking)) walks over 1,000 versions at most.
+    ///
+    /// # Errors
+    /// [`Io`](crate::Error::Io), [`Corrupt`](crate::Error::Corrupt) and, in a thread that does not wait, [`WouldBlock`](crate::Error::WouldBlock) in durable
+    /// mode; none in memory mode.
+    pub fn count_keys(&self, most: u64) -> Result<KeyCount> {
+        match &self.durable {
+            None => {
+                let Stats { keys, keys_with_expiry: with_expiry, .. } = self.store.stats();
+                Ok(KeyCount { keys, with_expiry, mean_left_ms: 0, is_exact: true })
+            }
+            Some(durable) => durable.count_keys(most),
         }
     }
 

@@ -5,6 +5,7 @@ mod change;
 mod combine;
 #[cfg(all(test, not(shuttle)))]
 mod combine_test;
+mod count;
 mod entries;
 mod group;
 mod ingest;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub use admin::CompactProgress;
+pub use count::KeyCount;
 pub use ingest::Ingest;
 pub(crate) use options::DurableOptions;
 pub use options::{Compression, Profile, SyncMode};

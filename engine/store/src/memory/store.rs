@@ -197,6 +197,13 @@ impl Store {
         Ok(())
     }
 
+    /// Bytes below which a cap holds no key.
+    pub(crate) fn least_cap(&self) -> u64 {
+        // What one shard's first table and a short entry take, with some room.
+        const FIRST_KEY: u64 = 8 << 10;
+        self.common.needed(FIRST_KEY)
+    }
+
     pub(crate) fn set_samples(&self, samples: u32) -> Result<()> {
         check_samples(samples)?;
         self.samples.store(samples, Relaxed);

@@ -182,10 +182,16 @@ pub(crate) fn set(context: &mut Context<'_>, mut pairs: Arguments<'_>) -> Result
     context.ok()
 }
 
-/// Refuses what a durable store does not do: it keeps every key.
+/// Refuses what a durable store does not do, because it keeps every key, and a cap that would hold no key.
 fn possible(shared: &Shared, change: Change) -> Result<Change, String> {
     if !shared.database.is_durable() {
-        return Ok(change);
+        let least = shared.database.least_cap();
+        return match change {
+            Change::MaxMemory(bytes) if bytes < least => Err(format!(
+                "a cap of {bytes} bytes would hold no key: this server needs at least {least}, less if it is started with a small --memory-limit"
+            )),
+            change => Ok(change),
+        };
     }
     match change {
         Change::Policy(Policy::NoEviction) => Ok(Change::Nothing),

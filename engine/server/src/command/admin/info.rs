@@ -1,12 +1,13 @@
-//! What does INFO say? Redis's field names, and only fields that are true of this server.
+//! What does INFO say? Redis's field names, and only values that are true of this server.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
-use plumbkv::{Lifetime, MemoryLimit};
+use plumbkv::{KeyCount, Lifetime, MemoryLimit};
 
 use super::config::show_cap;
-use super::storage;
+use super::{absent, counting, storage};
+use crate::command::CommandError;
 use crate::command::args::{Arguments, is};
 use crate::reactor::TICK;
 use crate::shared::Shared;
@@ -15,7 +16,8 @@ use crate::{allocator, process};
 
 type Section = fn(&Shared, &mut String);
 
-const SECTIONS: [(&str, Section); 12] = [
+/// All but the last one, which can fail.
+const SECTIONS: [(&str, Section); 11] = [
     ("Server", server),
     ("Clients", clients),
     ("Memory", memory),
@@ -27,8 +29,9 @@ const SECTIONS: [(&str, Section); 12] = [
     (COMMAND_STATS, command_stats),
     ("Errorstats", error_stats),
     ("Cluster", cluster),
-    ("Keyspace", keyspace),
 ];
+
+const KEYSPACE: &str = "Keyspace";
 
 /// The one section that INFO alone leaves out, as in Redis.
 const COMMAND_STATS: &str = "Commandstats";
@@ -37,21 +40,40 @@ const COMMAND_STATS: &str = "Commandstats";
 const TTL_SAMPLES: usize = 64;
 
 /// The text of INFO for the named sections, or of all when none is named.
-pub(crate) fn compose(shared: &Shared, wanted: Arguments<'_>) -> String {
+///
+/// # Errors
+/// Keys of a durable store cannot be counted, or not by this thread.
+pub(crate) fn compose(shared: &Shared, wanted: Arguments<'_>) -> Result<String, CommandError> {
     let is_named = |names: &[&str]| wanted.into_iter().any(|word| names.iter().any(|name| is(word, name)));
     let everything = is_named(&["all", "everything"]);
     let default = wanted.len() == 0 || is_named(&["default"]);
+    let is_wanted = |name| everything || (default && name != COMMAND_STATS) || is_named(&[name]);
     let mut text = String::new();
+    // First what may have to be asked again by another thread. Only who asks for this section waits for the disk.
+    let keyspace = match is_wanted(KEYSPACE) {
+        true if is_named(&[KEYSPACE]) => Some(keyspace(shared, counting::exactly(shared)?)),
+        true => Some(keyspace(shared, counting::at_once(shared)?)),
+        false => None,
+    };
     for (name, write) in SECTIONS {
-        if everything || (default && name != COMMAND_STATS) || is_named(&[name]) {
-            if !text.is_empty() {
-                text.push_str("\r\n");
-            }
-            line(&mut text, format_args!("# {name}"));
+        if is_wanted(name) {
+            head(&mut text, name);
             write(shared, &mut text);
+            absent::fields(name, &mut text);
         }
     }
-    text
+    if let Some(keyspace) = keyspace {
+        head(&mut text, KEYSPACE);
+        text.push_str(&keyspace);
+    }
+    Ok(text)
+}
+
+fn head(text: &mut String, name: &str) {
+    if !text.is_empty() {
+        text.push_str("\r\n");
+    }
+    line(text, format_args!("# {name}"));
 }
 
 pub(super) fn line(text: &mut String, content: fmt::Arguments<'_>) {
@@ -86,6 +108,10 @@ fn server(shared: &Shared, text: &mut String) {
     field!(text, "uptime_in_seconds", uptime);
     field!(text, "uptime_in_days", uptime / 86_400);
     field!(text, "hz", 1000 / TICK.as_millis());
+    field!(text, "configured_hz", 1000 / TICK.as_millis());
+    // Seconds of the Unix time, as far as Redis's 24 bits for an access go.
+    field!(text, "lru_clock", (process::unix_time_us() / 1_000_000) & 0xff_ffff);
+    field!(text, "io_threads_active", u8::from(facts.io_threads > 1));
     field!(text, "executable", facts.executable);
     field!(text, "config_file", facts.config_file);
     field!(text, "http_address", facts.http_address);
@@ -131,7 +157,10 @@ fn memory(shared: &Shared, text: &mut String) {
     field!(text, "mem_clients_normal", shared.client_memory.used(&shared.database));
     field!(text, "mem_allocator", allocator::name());
     field!(text, "number_of_cached_scripts", shared.scripts.count());
-    field!(text, "used_memory_scripts", shared.scripts.bytes());
+    let scripts = shared.scripts.bytes();
+    field!(text, "used_memory_scripts", scripts);
+    field!(text, "used_memory_scripts_human", human(scripts));
+    field!(text, "used_memory_scripts_eval", scripts);
 }
 
 fn persistence(_: &Shared, text: &mut String) {
@@ -212,17 +241,19 @@ fn cluster(_: &Shared, text: &mut String) {
     field!(text, "cluster_enabled", 0);
 }
 
-fn keyspace(shared: &Shared, text: &mut String) {
-    let stats = shared.database.stats();
-    if stats.keys > 0 && shared.database.is_durable() {
-        // Versions of keys, as DBSIZE counts; which of them have an expiry nobody knows without a walk.
-        line(text, format_args!("db0:keys={}", stats.keys));
-        field!(text, "keys_are_an_estimate", 1);
-    } else if stats.keys > 0 {
-        let (keys, expires) = (stats.keys, stats.keys_with_expiry);
-        let ttl_ms = if expires > 0 { mean_ttl_ms(shared) } else { 0 };
-        line(text, format_args!("db0:keys={keys},expires={expires},avg_ttl={ttl_ms}"));
+/// Where the count is no exact one, nothing is said of expiries.
+fn keyspace(shared: &Shared, count: KeyCount) -> String {
+    let mut text = String::new();
+    let KeyCount { keys, with_expiry, mean_left_ms, is_exact, .. } = count;
+    if keys > 0 {
+        let is_durable = shared.database.is_durable();
+        let ttl_ms = if is_durable || with_expiry == 0 { mean_left_ms } else { mean_ttl_ms(shared) };
+        line(&mut text, format_args!("db0:keys={keys},expires={with_expiry},avg_ttl={ttl_ms}"));
     }
+    if !is_exact {
+        field!(&mut text, "keys_are_an_estimate", 1);
+    }
+    text
 }
 
 /// The mean time that some keys still have, in milliseconds: an estimate, as Redis's is. 0 where none of them ends.

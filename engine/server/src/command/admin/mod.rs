@@ -1,7 +1,9 @@
 //! Commands about the server: COMMAND, CONFIG, INFO, MEMORY, FLUSHALL, DBSIZE, TIME, ROLE, SHUTDOWN.
 
+mod absent;
 mod catalogue;
 mod config;
+pub(crate) mod counting;
 mod info;
 mod keys;
 mod storage;
@@ -110,14 +112,13 @@ impl<'a> Command<'a> {
                 context.ok()
             }
             Self::Info { sections } => {
-                let text = info::compose(context.shared, sections);
+                let text = info::compose(context.shared, sections)?;
                 context.reply().verbatim("txt", text.as_bytes());
                 Ok(())
             }
             Self::DbSize => {
-                // Of a durable store an upper bound: versions of keys.
-                let keys = database.len();
-                context.integer(keys as i64)
+                let count = counting::exactly(context.shared)?;
+                context.integer(count.keys as i64)
             }
             Self::Flush => {
                 database.clear()?;

@@ -111,9 +111,14 @@ impl Memtable {
         self.versions.load(Ordering::Relaxed)
     }
 
+    /// Those of them that say that a key is gone; without deletions of ranges.
+    pub(crate) fn deletions(&self) -> u64 {
+        self.deletions.load(Ordering::Relaxed)
+    }
+
     /// Whether it says above all what is gone: to flush it makes room where the tables are.
     pub(crate) fn is_mostly_deleted(&self) -> bool {
-        let deletions = self.deletions.load(Ordering::Relaxed);
+        let deletions = self.deletions();
         self.has_ranges() || (deletions >= MANY && deletions >= self.versions() / 3)
     }
 

@@ -48,8 +48,9 @@ pub(crate) struct TreeStats {
     pub(crate) versions: u64,
     /// Those of them that are in memtables.
     pub(crate) memtable_versions: u64,
-    /// Those of them in tables that say that a key is gone.
+    /// Those of them in tables that say that a key is gone, and those in memtables.
     pub(crate) deletions: u64,
+    pub(crate) memtable_deletions: u64,
     pub(crate) memtable_bytes: u64,
     pub(crate) frozen_memtables: usize,
     /// Bytes of memory that indexes and filters take.
@@ -201,8 +202,8 @@ impl Inner {
         let view = self.view.load_full();
         let version = &view.version;
         let memtables = [&view.memtable].into_iter().chain(view.frozen.iter().map(|frozen| &frozen.memtable));
-        let (in_memtables, memtable_bytes) = memtables.fold((0, 0), |(versions, bytes), table| {
-            (versions + table.versions(), bytes + table.bytes() as u64)
+        let [in_memtables, memtable_deletions, memtable_bytes] = memtables.fold([0; 3], |sums, table| {
+            [sums[0] + table.versions(), sums[1] + table.deletions(), sums[2] + table.bytes() as u64]
         });
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut levels = [(0, 0); LEVELS];
@@ -216,6 +217,7 @@ impl Inner {
             versions: in_memtables + version.tables().map(|(_, table)| table.facts.versions).sum::<u64>(),
             memtable_versions: in_memtables,
             deletions: version.tables().map(|(_, table)| table.facts.deletions).sum(),
+            memtable_deletions,
             memtable_bytes,
             frozen_memtables: view.frozen.len(),
             index_bytes: version.index_bytes(),
