@@ -92,16 +92,32 @@ impl Lab {
         }
     }
 
-    /// Measures the load of a step on the targets of two labs, which run at the same time; `order` says whose turn it is.
+    /// Measures the loads of a step, one after the other, on the targets of two labs, which run at the same time; `order` says whose turn it
+    /// is. Behind a load that broke both targets are started again, so that it says nothing of the next one.
     ///
     /// # Errors
     /// [`NoTurns`]; then nothing was measured.
-    pub fn in_turns(labs: [&Self; 2], step: &Step, order: &[usize]) -> Result<Turns, NoTurns> {
-        let phase = match &step.work {
-            Work::Wire { phases } => phases.first().filter(|phase| phases.len() == 1 && goes_on(phase)),
-            _ => None,
+    pub fn in_turns(labs: [&Self; 2], step: &Step, order: &[usize]) -> Result<Vec<Turns>, NoTurns> {
+        let phases = match &step.work {
+            Work::Wire { phases } if phases.iter().all(goes_on) => phases,
+            _ => return Err(NoTurns::Refused("the load cannot pause".to_owned())),
         };
-        let phase = phase.ok_or_else(|| NoTurns::Refused("the load cannot pause".to_owned()))?;
+        let mut all = Vec::with_capacity(phases.len());
+        while all.len() < phases.len() {
+            let left = &phases[all.len()..];
+            Self::until_one_breaks(labs, step, left, order, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    /// Starts both targets and measures loads until one of them breaks: one at least.
+    fn until_one_breaks(
+        labs: [&Self; 2],
+        step: &Step,
+        phases: &[WirePhase],
+        order: &[usize],
+        all: &mut Vec<Turns>,
+    ) -> Result<(), NoTurns> {
         let mut quiet: [fn(Progress); 2] = [|_| {}, |_| {}];
         let mut sides = Vec::with_capacity(2);
         let mut pinned = None;
@@ -114,21 +130,30 @@ impl Lab {
             let target = bench.start().map_err(|reason| {
                 if bench.stopped() { NoTurns::Stopped } else { NoTurns::Refused(reason) }
             })?;
-            sides.push(wire::Side { bench, target, trials: Vec::new() });
+            sides.push(wire::Side::new(bench, target));
         }
         let Ok(mut sides) = <[wire::Side<'_>; 2]>::try_from(sides) else { return Err(NoTurns::Stopped) };
-        let others = wire::in_turns(&mut sides, phase, order);
-        let trials = sides.map(|side| {
+        for phase in phases {
+            let others_cores = wire::in_turns(&mut sides, phase, order).ok_or(NoTurns::Stopped)?;
+            let trials = [sides[0].take_trials(), sides[1].take_trials()];
+            let has_broken = trials.iter().flatten().any(|trial| trial.status != Status::Ok);
+            all.push(Turns { cell: phase.cell.key.clone(), trials, others_cores });
+            if has_broken {
+                break;
+            }
+        }
+        for side in sides {
             side.target.stop();
-            side.trials
-        });
-        others.map(|others_cores| Turns { trials, others_cores }).ok_or(NoTurns::Stopped)
+        }
+        Ok(())
     }
 }
 
 /// What two targets did under the same load, in turns.
 #[derive(Debug)]
 pub struct Turns {
+    /// The cell of the load.
+    pub cell: String,
     /// The trials of each, in the order of its turns.
     pub trials: [Vec<Trial>; 2],
     /// Cores that others used meanwhile, the hypervisor among them.

@@ -31,7 +31,7 @@ use anyhow::{bail, ensure};
 use builds::Programs;
 use jiff::Timestamp;
 use labs::{Labs, labs};
-use rounds::{Block, Rounds, add, one_by_one, saturated, shortened};
+use rounds::{Block, Rounds, add, saturated, shortened};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -223,9 +223,8 @@ fn catalogue_of(options: &Options) -> anyhow::Result<Catalogue> {
     }
 }
 
-/// The processes of one trial.
-fn steps(options: &Options, seed: u64) -> anyhow::Result<Vec<plan::Step>> {
-    let definition = &options.definition;
+/// The processes and loads of a gate's file.
+fn steps_of(definition: &GateDefinition, seed: u64) -> Vec<plan::Step> {
     let plan = plan::build(&plan::Request {
         scenarios: std::slice::from_ref(&definition.scenario),
         profile: Profile::Quick,
@@ -235,7 +234,12 @@ fn steps(options: &Options, seed: u64) -> anyhow::Result<Vec<plan::Step>> {
         pace: &|_| plan::Pace::default(),
     });
     let steps = plan.steps.into_iter().filter(|step| step.trial == 0);
-    let steps: Vec<_> = steps.flat_map(one_by_one).map(|step| shortened(step, definition.trial)).collect();
+    steps.map(|step| shortened(step, definition.trial)).collect()
+}
+
+/// Those that were asked for.
+fn steps(options: &Options, seed: u64) -> anyhow::Result<Vec<plan::Step>> {
+    let steps = steps_of(&options.definition, seed);
     let keys: BTreeSet<String> =
         steps.iter().flat_map(|step| step.work.cells()).map(|cell| cell.key.clone()).collect();
     for wanted in &options.only {

@@ -15,17 +15,20 @@ use crate::target::RunningTarget;
 pub(crate) struct Side<'a> {
     pub(crate) bench: Bench<'a>,
     pub(crate) target: RunningTarget,
-    /// The trials of its turns, in their order.
-    pub(crate) trials: Vec<Trial>,
+    /// What the target holds.
+    store: Loaded,
+    /// Whether it waits for the end of a request was looked at.
+    is_asked: bool,
+    /// The trials of its turns under one load, in their order.
+    trials: Vec<Trial>,
 }
 
 /// Measures a load on both; `order` says whose turn it is. What breaks is the last trial of its side, and no turn follows it.
 /// Cores that others used meanwhile, the hypervisor among them; none where the runner was told to stop.
 pub(crate) fn in_turns(sides: &mut [Side<'_>; 2], phase: &WirePhase, order: &[usize]) -> Option<f64> {
-    let mut stores = [Loaded::default(), Loaded::default()];
     let mut ready = Vec::with_capacity(2);
-    for (side, store) in sides.iter_mut().zip(&mut stores) {
-        match side.ready(phase, store) {
+    for side in sides.iter_mut() {
+        match side.ready(phase) {
             Ok(one) => ready.push(one),
             Err(end) => return side.breaks(end).then_some(0.0),
         }
@@ -54,10 +57,21 @@ pub(crate) fn in_turns(sides: &mut [Side<'_>; 2], phase: &WirePhase, order: &[us
     Some(others)
 }
 
-impl Side<'_> {
-    fn ready<'a>(&mut self, phase: &'a WirePhase, store: &mut Loaded) -> Result<Ready<'a>, End> {
-        let Self { bench, target, .. } = self;
-        meets_half_requests(bench, target, phase).map_err(|(status, reason)| End::Broken(status, reason))?;
+impl<'b> Side<'b> {
+    pub(crate) fn new(bench: Bench<'b>, target: RunningTarget) -> Self {
+        Self { bench, target, store: Loaded::default(), is_asked: false, trials: Vec::new() }
+    }
+
+    pub(crate) fn take_trials(&mut self) -> Vec<Trial> {
+        std::mem::take(&mut self.trials)
+    }
+
+    fn ready<'a>(&mut self, phase: &'a WirePhase) -> Result<Ready<'a>, End> {
+        let Self { bench, target, store, is_asked, .. } = self;
+        if !std::mem::replace(is_asked, true) {
+            meets_half_requests(bench, target, phase)
+                .map_err(|(status, reason)| End::Broken(status, reason))?;
+        }
         let workload = loaded(bench, target, phase, store)?;
         Ready::connect(bench, target, phase, store, workload)
     }
