@@ -82,6 +82,7 @@ export const CATALOGUE: Section[] = [
       method('statistics', 'Statistics', 'The formulas behind a figure: intervals of the median, paired ratios, the rule of the gate, change points, with sources and limits.'),
       method('claims', 'Claims', 'How a claim is written down, judged by stored runs, and kept when it fails.'),
       method('bias', 'Bias', 'What could favor PlumbKV or mislead in the benchmarks, and what is done about it.'),
+      method('honesty', 'Honesty', 'Kinds of lying and sick servers, how the benchmarks detect each, and the test that covers the check.'),
       entry('docker/targets/README.md', '/benchmarks/method/rivals/', 'Rival servers', 'Where each rival server of the benchmarks comes from, and how it is configured.'),
       entry('bench-runner/drivers/README.md', '/benchmarks/method/drivers/', 'Embedded engines', 'How embedded engines are measured: drivers, settings of each engine with reasons, and what an acknowledged write survives.'),
       method('guarding', 'Guarding a pull request', 'Compare a pull request with its base on one machine, in this repository or in your own.'),

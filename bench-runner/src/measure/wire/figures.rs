@@ -63,15 +63,14 @@ pub(crate) fn put_load(trial: &mut Trial, recorder: &Recorder, elapsed_s: f64) -
 /// Adds what the system did meanwhile.
 pub(crate) fn put_system(trial: &mut Trial, account: Account, target: &RunningTarget) {
     let stat = account.finish(target.pid);
-    if target.cpu == Source::Unknown {
-        // What it used cannot be told from what others used, so of both nothing is said, rather than nought.
-        put(trial, "generator_busy", stat.generator_busy_max);
-        return;
-    }
     let operations = trial.counts.operations.max(1) as f64;
     // Of a server that is not ours nothing is known but what it says of itself.
     if stat.server_cpu_ns > 0 || target.has_process() {
         put(trial, "server_cpu_ns_per_op", stat.server_cpu_ns as f64 / operations);
+    }
+    if !tells_others_apart(&target.cpu) {
+        put(trial, "generator_busy", stat.generator_busy_max);
+        return;
     }
     if target.has_process() {
         put(trial, "rss_bytes_peak", stat.rss_bytes_peak as f64);
@@ -80,4 +79,24 @@ pub(crate) fn put_system(trial: &mut Trial, account: Account, target: &RunningTa
     put(trial, "generator_busy", stat.generator_busy_max);
     put(trial, "foreign_cpu_cores", stat.foreign_cpu_cores);
     trial.os = Some(stat);
+}
+
+/// Whether what others used can be told from what the target used. Where it cannot, nothing is said of others, rather than nought: a server
+/// that says in `INFO` what it used may run on another machine, and its CPU time taken off what this one used would hide others.
+fn tells_others_apart(source: &Source) -> bool {
+    !matches!(source, Source::Unknown | Source::Info(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::client::Address;
+
+    #[test]
+    fn of_a_server_that_may_be_elsewhere_nothing_is_said_of_others() {
+        let address = Address::tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 6379)));
+        assert!(!tells_others_apart(&Source::Info(Box::new(address))));
+        assert!(!tells_others_apart(&Source::Unknown));
+        assert!(tells_others_apart(&Source::Processes(1)));
+    }
 }
