@@ -3,8 +3,13 @@
 use mlua::{Lua, Table, Value};
 use plumbkv_resp::{Limits, Parsed, Reply, ReplyWriter, Version, parse_reply};
 
+use crate::libraries::redis::with_code;
+use crate::{number, raised};
+
 /// Tables in tables that are answered.
 const DEEPEST: usize = 256;
+/// Digits of a double.
+const DOUBLE_DIGITS: usize = 17;
 
 /// A reply as a value of Lua.
 pub(crate) fn to_lua(lua: &Lua, reply: &Reply<'_>, version: Version) -> mlua::Result<Value> {
@@ -44,7 +49,7 @@ pub(crate) fn to_lua(lua: &Lua, reply: &Reply<'_>, version: Version) -> mlua::Re
 
 fn failed(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
     let table = lua.create_table()?;
-    table.raw_set("err", lua.create_string(text)?)?;
+    table.raw_set("err", lua.create_string(with_code(text))?)?;
     table.raw_set("ignore_error_stats_update", true)?;
     Ok(Value::Table(table))
 }
@@ -72,12 +77,29 @@ pub(crate) fn bytes_to_lua(lua: &Lua, bytes: &[u8], version: Version) -> mlua::R
     }
 }
 
-/// Writes what a script returned. `version` is that of the script, which says what a boolean is.
-pub(crate) fn from_lua(value: &Value, version: Version, reply: &mut ReplyWriter<'_>) -> mlua::Result<()> {
-    nested(value, version, reply, 0)
+/// Writes what a script returned, if it has no more than `most` bytes: a table that contains another
+/// one twice, and so on, would be far longer than it is in Lua. `version` is that of the script,
+/// which says what a boolean is.
+pub(crate) fn from_lua(
+    value: &Value,
+    version: Version,
+    most: usize,
+    reply: &mut ReplyWriter<'_>,
+) -> mlua::Result<()> {
+    let end = reply.written().saturating_add(most);
+    nested(value, version, end, reply, 0)
 }
 
-fn nested(value: &Value, version: Version, reply: &mut ReplyWriter<'_>, depth: usize) -> mlua::Result<()> {
+fn nested(
+    value: &Value,
+    version: Version,
+    end: usize,
+    reply: &mut ReplyWriter<'_>,
+    depth: usize,
+) -> mlua::Result<()> {
+    if reply.written() > end {
+        return Err(raised::bare("the reply of the script is longer than script-memory-limit"));
+    }
     match value {
         Value::String(text) => reply.bulk(&text.as_bytes()),
         Value::Integer(number) => reply.integer(*number),
@@ -85,7 +107,7 @@ fn nested(value: &Value, version: Version, reply: &mut ReplyWriter<'_>, depth: u
         Value::Boolean(value) if version == Version::Resp3 => reply.boolean(*value),
         Value::Boolean(true) => reply.integer(1),
         Value::Table(_) if depth >= DEEPEST => reply.error("ERR reached lua stack limit"),
-        Value::Table(table) => of_table(table, version, reply, depth)?,
+        Value::Table(table) => of_table(table, version, end, reply, depth)?,
         _ => reply.null(),
     }
     Ok(())
@@ -100,45 +122,51 @@ pub(crate) fn whole(number: f64) -> i64 {
     }
 }
 
-fn of_table(table: &Table, version: Version, reply: &mut ReplyWriter<'_>, depth: usize) -> mlua::Result<()> {
+/// Iterates over tables twice and copies none: Lua has room for some thousand references to values
+/// alone.
+fn of_table(
+    table: &Table,
+    version: Version,
+    end: usize,
+    reply: &mut ReplyWriter<'_>,
+    depth: usize,
+) -> mlua::Result<()> {
     if let Value::String(text) = table.raw_get::<Value>("err")? {
-        let text = in_one_line(&text.as_bytes());
-        // A leading minus belongs to the protocol.
-        reply.error_bytes(text.strip_prefix(b"-").unwrap_or(&text));
+        let text = text.as_bytes();
+        reply.error_bytes(without_line_ends(up_to_nul(&text)));
         return Ok(());
     }
     if let Value::String(text) = table.raw_get::<Value>("ok")? {
-        reply.simple(&String::from_utf8_lossy(&in_one_line(&text.as_bytes())));
+        reply.simple_bytes(up_to_nul(&text.as_bytes()));
         return Ok(());
     }
-    match table.raw_get::<Value>("double")? {
-        Value::Number(number) => {
-            reply.double(number);
-            return Ok(());
-        }
-        Value::Integer(number) => {
-            reply.double(number as f64);
-            return Ok(());
-        }
-        _ => {}
+    let number = match table.raw_get::<Value>("double")? {
+        Value::Number(number) => Some(number),
+        Value::Integer(number) => Some(number as f64),
+        _ => None,
+    };
+    if let Some(number) = number {
+        reply.double_text(&number::shortest(number, DOUBLE_DIGITS));
+        return Ok(());
     }
     if let Value::Table(map) = table.raw_get::<Value>("map")? {
-        let pairs: Vec<(Value, Value)> = map.pairs::<Value, Value>().collect::<mlua::Result<_>>()?;
-        reply.map(pairs.len());
-        for (key, value) in &pairs {
-            nested(key, version, reply, depth + 1)?;
-            nested(value, version, reply, depth + 1)?;
+        reply.map(map.pairs::<Value, Value>().count());
+        for pair in map.pairs::<Value, Value>() {
+            let (key, value) = pair?;
+            nested(&key, version, end, reply, depth + 1)?;
+            nested(&value, version, end, reply, depth + 1)?;
         }
         return Ok(());
     }
     if let Value::Table(set) = table.raw_get::<Value>("set")? {
-        let items: Vec<Value> =
-            set.pairs::<Value, Value>().map(|pair| Ok(pair?.0)).collect::<mlua::Result<_>>()?;
-        reply.set(items.len());
-        return items.iter().try_for_each(|item| nested(item, version, reply, depth + 1));
+        reply.set(set.pairs::<Value, Value>().count());
+        for pair in set.pairs::<Value, Value>() {
+            nested(&pair?.0, version, end, reply, depth + 1)?;
+        }
+        return Ok(());
     }
     if let Value::String(digits) = table.raw_get::<Value>("big_number")? {
-        reply.big_number(&String::from_utf8_lossy(&in_one_line(&digits.as_bytes())));
+        reply.big_number_bytes(&in_one_line(&digits.as_bytes()));
         return Ok(());
     }
     if let Value::Table(verbatim) = table.raw_get::<Value>("verbatim_string")?
@@ -148,9 +176,24 @@ fn of_table(table: &Table, version: Version, reply: &mut ReplyWriter<'_>, depth:
         reply.verbatim(&format.to_string_lossy(), &text.as_bytes());
         return Ok(());
     }
-    let items: Vec<Value> = table.sequence_values::<Value>().collect::<mlua::Result<_>>()?;
-    reply.array(items.len());
-    items.iter().try_for_each(|item| nested(item, version, reply, depth + 1))
+    reply.array(table.sequence_values::<Value>().count());
+    for item in table.sequence_values::<Value>() {
+        nested(&item?, version, end, reply, depth + 1)?;
+    }
+    Ok(())
+}
+
+/// A text as C sees it: in Redis those of errors and states end at their first NUL byte.
+pub(crate) fn up_to_nul(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// Without line breaks at the end; Redis sends those within as blanks.
+pub(crate) fn without_line_ends(mut text: &[u8]) -> &[u8] {
+    while let [rest @ .., b'\r' | b'\n'] = text {
+        text = rest;
+    }
+    text
 }
 
 fn in_one_line(text: &[u8]) -> Vec<u8> {

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mlua::{Function, HookTriggers, Lua, LuaOptions, LuaString, MultiValue, StdLib, Table, Value, VmState};
+use mlua::{Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState};
 use plumbkv_resp::{ReplyWriter, Version};
 
 use crate::digest::{Digest, hex};
+use crate::libraries::Settings;
 use crate::{convert, libraries, number, raised};
 
 /// Who runs a script and executes its commands.
@@ -121,7 +122,7 @@ pub struct Interpreter {
     run: Function,
     environment: Table,
     functions: HashMap<Digest, Function>,
-    is_resp3: Arc<AtomicBool>,
+    settings: Arc<Settings>,
     limits: Limits,
     ending: Arc<Ending>,
 }
@@ -138,8 +139,9 @@ impl Interpreter {
     fn create(limits: Limits, watch: Watch) -> mlua::Result<Self> {
         let libs = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
         let lua = Lua::new_with(libs, LuaOptions::new().catch_rust_panics(false))?;
-        let is_resp3 = Arc::default();
-        let native = libraries::native(&lua, &is_resp3)?;
+        let settings = Arc::new(Settings::default());
+        settings.memory.store(limits.memory, Ordering::Relaxed);
+        let native = libraries::native(&lua, &settings)?;
         let (run, environment): (Function, Table) = lua
             .load(include_str!("sandbox.lua"))
             .set_name(libraries::SANDBOX)
@@ -153,7 +155,7 @@ impl Interpreter {
             has_given_up: AtomicBool::new(false),
         });
         Ending::look_every(&ending, &lua, STEP)?;
-        Ok(Self { lua, run, environment, functions: HashMap::new(), is_resp3, limits, ending })
+        Ok(Self { lua, run, environment, functions: HashMap::new(), settings, limits, ending })
     }
 
     /// Memory that the state uses, in bytes.
@@ -180,6 +182,7 @@ impl Interpreter {
         }
         self.lua.set_memory_limit(bytes).map_err(|error| Failure::of(&error))?;
         self.limits.memory = bytes;
+        self.settings.memory.store(bytes, Ordering::Relaxed);
         Ok(())
     }
 
@@ -225,7 +228,8 @@ impl Interpreter {
     /// Runs a script and writes what it returns. In haste: one that takes long gives up as long as it has changed nothing.
     ///
     /// # Errors
-    /// It cannot be compiled, it ended with an error, or it gave up. Nothing is written then.
+    /// It cannot be compiled, it ended with an error, or it gave up. What is written then is not a
+    /// whole reply.
     pub fn run(
         &mut self,
         script: Script<'_>,
@@ -234,7 +238,7 @@ impl Interpreter {
         reply: &mut ReplyWriter<'_>,
     ) -> Result<(), Failure> {
         let function = self.function(script.digest, script.text)?;
-        self.is_resp3.store(false, Ordering::Relaxed);
+        self.settings.is_resp3.store(false, Ordering::Relaxed);
         self.ending.is_hasty.store(is_hasty, Ordering::Relaxed);
         let result = self.execute(&function, script, host);
         let has_given_up = self.ending.has_given_up.swap(false, Ordering::Relaxed);
@@ -253,7 +257,8 @@ impl Interpreter {
         }
         let (is_done, value) = result.map_err(|error| Failure::of(&error))?;
         if is_done {
-            convert::from_lua(&value, self.version(), reply).map_err(|error| Failure::of(&error))
+            convert::from_lua(&value, self.version(), self.limits.memory, reply)
+                .map_err(|error| Failure::of(&error))
         } else {
             Err(Failure::Error(told(&value, script.digest)))
         }
@@ -261,7 +266,7 @@ impl Interpreter {
 
     /// The version of the replies that the script gets.
     fn version(&self) -> Version {
-        if self.is_resp3.load(Ordering::Relaxed) { Version::Resp3 } else { Version::Resp2 }
+        if self.settings.is_resp3.load(Ordering::Relaxed) { Version::Resp3 } else { Version::Resp2 }
     }
 
     fn execute(
@@ -270,15 +275,14 @@ impl Interpreter {
         script: Script<'_>,
         host: &mut dyn Host,
     ) -> mlua::Result<(bool, Value)> {
-        let keys = self.lua.create_sequence_from(self.strings(script.keys)?)?;
-        let arguments = self.lua.create_sequence_from(self.strings(script.arguments)?)?;
+        let (keys, arguments) = (self.strings(script.keys)?, self.strings(script.arguments)?);
         let host = RefCell::new(host);
         self.lua.scope(|scope| {
             let call = scope.create_function_mut(|lua, words: MultiValue| {
                 let mut bytes = Vec::new();
                 self.command(&words, &mut **host.borrow_mut(), &mut bytes)?;
                 match bytes.strip_prefix(b"-") {
-                    Some(error) => Err(raised::reply(error.trim_ascii_end())),
+                    Some(error) => Err(raised::reply(libraries::redis::with_code(error))),
                     None => convert::bytes_to_lua(lua, &bytes, self.version()),
                 }
             })?;
@@ -307,8 +311,9 @@ impl Interpreter {
             return Err(raised::reply("ERR Please specify at least one argument for this redis lib call"));
         }
         let mut own: Vec<Vec<u8>> = Vec::with_capacity(words.len());
+        let mut left = self.limits.memory;
         for word in words {
-            own.push(match word {
+            let word = match word {
                 Value::String(text) => text.as_bytes().to_vec(),
                 Value::Integer(number) => number.to_string().into_bytes(),
                 Value::Number(number) => number::shortest(*number, 17).into_bytes(),
@@ -316,7 +321,12 @@ impl Interpreter {
                     let text = "ERR Lua redis lib command arguments must be strings or integers";
                     return Err(raised::reply(text));
                 }
-            });
+            };
+            // A script may name one long string thousands of times.
+            left = left.checked_sub(word.len()).ok_or_else(|| {
+                raised::reply("ERR the words of the command are longer than script-memory-limit")
+            })?;
+            own.push(word);
         }
         let words: Vec<&[u8]> = own.iter().map(Vec::as_slice).collect();
         if host.call(&words, self.version(), reply) {
@@ -325,8 +335,14 @@ impl Interpreter {
         Ok(())
     }
 
-    fn strings(&self, words: &[&[u8]]) -> mlua::Result<Vec<LuaString>> {
-        words.iter().map(|word| self.lua.create_string(word)).collect()
+    /// A table of strings, set one by one: Lua has room for some thousand references to values
+    /// alone.
+    fn strings(&self, words: &[&[u8]]) -> mlua::Result<Table> {
+        let table = self.lua.create_table_with_capacity(words.len(), 0)?;
+        for (place, word) in words.iter().enumerate() {
+            table.raw_set(place + 1, self.lua.create_string(word)?)?;
+        }
+        Ok(table)
     }
 }
 
@@ -353,7 +369,7 @@ fn told(error: &Value, digest: &Digest) -> Vec<u8> {
         _ => return b"ERR the script ended with an error of no kind".to_vec(),
     };
     let mut text = match table.raw_get::<Value>("err") {
-        Ok(Value::String(text)) => text.as_bytes().to_vec(),
+        Ok(Value::String(text)) => convert::up_to_nul(&text.as_bytes()).to_vec(),
         _ => b"ERR unknown error".to_vec(),
     };
     text.extend_from_slice(format!(" script: {}", hex(digest)).as_bytes());

@@ -39,6 +39,11 @@ pub(crate) fn text(lua: &Lua, message: &str) -> mlua::Error {
     mlua::Error::external(Raised::Text(format!("{}{message}", place.flatten().unwrap_or_default())))
 }
 
+/// An error of Lua's own that names no place.
+pub(crate) fn bare(message: &str) -> mlua::Error {
+    mlua::Error::external(Raised::Text(message.to_owned()))
+}
+
 /// What a script sees of an error: a table with `err`, or a text. Anything but an error of Rust stays what it is.
 pub(crate) fn reason(lua: &Lua, error: Value) -> mlua::Result<Value> {
     let Value::Error(error) = error else { return Ok(error) };

@@ -4,7 +4,7 @@ local native = ...
 local getmeta, raw_set = getmetatable, rawset
 local real_pcall, real_xpcall, real_setmetatable = pcall, xpcall, setmetatable
 local error, type, tostring, pairs, rawget = error, type, tostring, pairs, rawget
-local loadstring, coroutine = loadstring, coroutine
+local load, loadstring, coroutine = load, loadstring, coroutine
 
 local READONLY = 'Attempt to modify a readonly table'
 local protected = real_setmetatable({}, {__mode = 'k'})
@@ -38,12 +38,42 @@ local function collectgarbage(option, ...)
   return collect(option or 'collect', ...)
 end
 
+-- Code is text: Lua does not check compiled code, which could read and write all memory. With a
+-- blank before it, it is text that no parser takes.
+local byte, select = string.byte, select
+local function as_text(code)
+  if type(code) == 'string' and byte(code) == 27 then return ' ' .. code end
+  return code
+end
+local function expect(kind, name, is_right, ...)
+  if is_right then return end
+  local found = select('#', ...) == 0 and 'no value' or type((...))
+  error("bad argument #1 to '" .. name .. "' (" .. kind .. ' expected, got ' .. found .. ')', 3)
+end
+local function loadstring_of_text(...)
+  local code, name = ...
+  expect('string', 'loadstring', type(code) == 'string' or type(code) == 'number', ...)
+  return loadstring(as_text(code), name or code)
+end
+local function load_of_text(...)
+  local reader, name = ...
+  expect('function', 'load', type(reader) == 'function', ...)
+  local has_begun = false
+  return load(function()
+    local piece = reader()
+    if has_begun or piece == '' then return piece end
+    has_begun = true
+    return as_text(piece)
+  end, name)
+end
+
 -- What a script catches of an error of Rust. Of a command's it is the text; a handler gets the table.
 local reason_of = native.reason
 local function caught(is_done, reason, ...)
   if is_done then return is_done, reason, ... end
   reason = reason_of(reason)
-  if type(reason) == 'table' and type(rawget(reason, 'err')) == 'string' then reason = reason.err end
+  local text = type(reason) == 'table' and rawget(reason, 'err')
+  if type(text) == 'string' or type(text) == 'number' then reason = text end
   return false, reason
 end
 
@@ -55,7 +85,7 @@ local globals = {
   assert = assert, collectgarbage = collectgarbage, error = error, gcinfo = gcinfo, ipairs = ipairs,
   next = next, pairs = pairs, rawequal = rawequal, rawget = rawget, select = select,
   tonumber = tonumber, tostring = tostring, type = type, unpack = unpack, _VERSION = _VERSION,
-  load = load, loadstring = loadstring,
+  load = load_of_text, loadstring = loadstring_of_text,
   coroutine = protect(own_coroutine), string = protect(string), math = protect(math), table = protect(table),
   bit = protect(native.bit), cjson = protect(native.cjson),
   cmsgpack = protect(native.cmsgpack), struct = protect(native.struct),
@@ -94,6 +124,7 @@ end
 local function handler(reason)
   reason = reason_of(reason)
   local text = type(reason) == 'table' and rawget(reason, 'err') or 'ERR ' .. tostring(reason)
+  if type(text) == 'number' then text = tostring(text) end
   local source, line = native.place()
   return {err = text, source = source, line = line}
 end

@@ -173,6 +173,22 @@ fn errors_say_what_and_where() {
          error(redis.error_reply('FOO x')) -> -FOO x @ @user_script:1.
          return redis.error_reply('x y') -> -x y|
          return redis.error_reply('-X y') -> -X y|
+         return redis.error_reply('x') -> -ERR x|
+         return redis.error_reply('-') -> -ERR |
+         return redis.error_reply('--x y') -> --x y|
+         return redis.error_reply('a \\r\\nb\\r\\n') -> -a b|
+         return redis.error_reply('a\\0b c') -> -ERR a|
+         return redis.error_reply(1) -> -ERR wrong number or type of arguments|
+         return redis.status_reply(1) -> -ERR wrong number or type of arguments|
+         return {err='-x'} -> --x|
+         return {err='a\\r\\nb\\r\\n'} -> -a  b|
+         return {err='a\\0b'} -> -a|
+         return {ok='a\\r\\nb\\r\\n'} -> +a  b  |
+         return {ok='a\\0b'} -> +a|
+         error({err='a\\0b'}) -> -a @ @user_script:1.
+         error({err=1}) -> -1 @ @user_script:1.
+         error('a\\0b') -> -ERR user_script:1: a @ @user_script:1.
+         error() -> -ERR nil @ @user_script:1.
          return redis.status_reply('x y') -> +x y|
          local x = = 1 -> -ERR Error compiling script (new function): user_script:1: unexpected symbol near '='
          return redis.sha1hex() -> -ERR wrong number of arguments @ @user_script:1.
@@ -184,6 +200,26 @@ fn errors_say_what_and_where() {
          return loadstring('return 1')() -> :1|
          return loadstring('return os')() -> -ERR [string \"return os\"]:1: Script attempted to access nonexistent global variable 'os' @ return os:1.",
     );
+}
+
+#[test]
+fn texts_that_are_not_utf_8_go_out_unchanged() {
+    let mut interpreter = interpreter();
+    let mut host = Little::default();
+    for (text, expected) in [
+        ("return {ok='a\\255b'}", &b"+a\xffb\r\n"[..]),
+        ("return redis.status_reply('\\255\\254')", b"+\xff\xfe\r\n"),
+        ("return {err='a\\255b'}", b"-a\xffb\r\n"),
+        ("return redis.error_reply('a \\255')", b"-a \xff\r\n"),
+        ("return {big_number='1\\255'}", b"$2\r\n1\xff\r\n"),
+    ] {
+        let name = digest(text.as_bytes());
+        let script = Script { digest: &name, text: text.as_bytes(), keys: &[], arguments: &[] };
+        let mut bytes = Vec::new();
+        let mut reply = ReplyWriter::new(&mut bytes, Version::Resp2);
+        interpreter.run(script, false, &mut host, &mut reply).unwrap();
+        assert_eq!(bytes.escape_ascii().to_string(), expected.escape_ascii().to_string(), "{text}");
+    }
 }
 
 #[test]

@@ -27,6 +27,11 @@ impl<'o> ReplyWriter<'o> {
         self.version
     }
 
+    /// Bytes in the buffer, those before the writer's included.
+    pub fn written(&self) -> usize {
+        self.out.len()
+    }
+
     /// Changes the version; `HELLO` answers in the version it was asked for.
     pub fn set_version(&mut self, version: Version) {
         self.version = version;
@@ -35,6 +40,11 @@ impl<'o> ReplyWriter<'o> {
     /// `+text`. A CR or LF in `text` is written as a space.
     pub fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
+    }
+
+    /// As [`simple`](Self::simple), for a text that may not be UTF-8.
+    pub fn simple_bytes(&mut self, text: &[u8]) {
+        self.line(b'+', text);
     }
 
     /// `-text`, where `text` is the whole of it, code included: `ERR no such key`. CR and LF become spaces.
@@ -103,6 +113,11 @@ impl<'o> ReplyWriter<'o> {
         } else {
             value.to_string()
         };
+        self.double_text(&text);
+    }
+
+    /// A double as the caller has written it, for example with 17 digits.
+    pub fn double_text(&mut self, text: &str) {
         match self.version {
             Version::Resp2 => self.bulk(text.as_bytes()),
             Version::Resp3 => self.line(b',', text.as_bytes()),
@@ -116,9 +131,14 @@ impl<'o> ReplyWriter<'o> {
 
     /// An integer beyond 64 bits, given as its decimal digits.
     pub fn big_number(&mut self, digits: &str) {
+        self.big_number_bytes(digits.as_bytes());
+    }
+
+    /// As [`big_number`](Self::big_number), for a text of a script, which may be anything.
+    pub fn big_number_bytes(&mut self, digits: &[u8]) {
         match self.version {
-            Version::Resp2 => self.bulk(digits.as_bytes()),
-            Version::Resp3 => self.line(b'(', digits.as_bytes()),
+            Version::Resp2 => self.bulk(digits),
+            Version::Resp3 => self.line(b'(', digits),
         }
     }
 
@@ -185,6 +205,7 @@ mod tests {
         check(|w| w.double(0.1), "$3\r\n0.1\r\n", ",0.1\r\n");
         check(|w| w.double(1e300), "$5\r\n1e300\r\n", ",1e300\r\n");
         check(|w| w.double(f64::NEG_INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n");
+        check(|w| w.double_text("-nan"), "$4\r\n-nan\r\n", ",-nan\r\n");
         check(|w| w.double(f64::NAN), "$3\r\nnan\r\n", ",nan\r\n");
         check(|w| w.big_number("123"), "$3\r\n123\r\n", "(123\r\n");
         check(|w| w.verbatim("txt", b"a\nb"), "$3\r\na\nb\r\n", "=7\r\ntxt:a\nb\r\n");
@@ -195,5 +216,6 @@ mod tests {
     fn a_line_never_lets_a_line_break_through() {
         check(|w| w.error("ERR a\r\nb"), "-ERR a  b\r\n", "-ERR a  b\r\n");
         check(|w| w.simple("a\nb"), "+a b\r\n", "+a b\r\n");
+        check(|w| w.simple_bytes(b"a\nb"), "+a b\r\n", "+a b\r\n");
     }
 }

@@ -1,32 +1,33 @@
 //! `bit`: operations on 32 bits, as in LuaJIT.
 
-use mlua::{Lua, MultiValue, Table, Value};
+use mlua::{Lua, MultiValue, Table};
 
-use super::{Failure, answer};
+use super::{Failure, Words, answer};
 
 pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
     let table = lua.create_table()?;
-    let add = |name: &'static str, operation: fn(&'static str, &MultiValue) -> Result<i64, Failure>| {
-        table.raw_set(
-            name,
-            lua.create_function(move |lua, words: MultiValue| {
-                answer(lua, operation(name, &words).map(|number| number as f64))
-            })?,
-        )
+    let add = |function: &'static str, operation: fn(&Words<'_>) -> Result<i64, Failure>| {
+        let operation = move |lua: &Lua, values: MultiValue| {
+            let result = operation(&Words { lua, function, values: &values });
+            answer(lua, result.map(|number| number as f64))
+        };
+        table.raw_set(function, lua.create_function(operation)?)
     };
-    add("tobit", |name, words| Ok(signed(bits(name, words, 0)?)))?;
-    add("bnot", |name, words| Ok(signed(!bits(name, words, 0)?)))?;
-    add("band", |name, words| fold(name, words, |a, b| a & b))?;
-    add("bor", |name, words| fold(name, words, |a, b| a | b))?;
-    add("bxor", |name, words| fold(name, words, |a, b| a ^ b))?;
-    add("lshift", |name, words| shift(name, words, |bits, by| bits << by))?;
-    add("rshift", |name, words| shift(name, words, |bits, by| bits >> by))?;
-    add("arshift", |name, words| shift(name, words, |bits, by| ((bits as i32) >> by) as u32))?;
-    add("rol", |name, words| shift(name, words, u32::rotate_left))?;
-    add("ror", |name, words| shift(name, words, u32::rotate_right))?;
-    add("bswap", |name, words| Ok(signed(bits(name, words, 0)?.swap_bytes())))?;
-    table
-        .raw_set("tohex", lua.create_function(|lua, words: MultiValue| answer(lua, hexadecimal(&words)))?)?;
+    add("tobit", |words| Ok(signed(bits(words, 0)?)))?;
+    add("bnot", |words| Ok(signed(!bits(words, 0)?)))?;
+    add("band", |words| fold(words, |a, b| a & b))?;
+    add("bor", |words| fold(words, |a, b| a | b))?;
+    add("bxor", |words| fold(words, |a, b| a ^ b))?;
+    add("lshift", |words| shift(words, |bits, by| bits << by))?;
+    add("rshift", |words| shift(words, |bits, by| bits >> by))?;
+    add("arshift", |words| shift(words, |bits, by| ((bits as i32) >> by) as u32))?;
+    add("rol", |words| shift(words, u32::rotate_left))?;
+    add("ror", |words| shift(words, u32::rotate_right))?;
+    add("bswap", |words| Ok(signed(bits(words, 0)?.swap_bytes())))?;
+    let tohex = |lua: &Lua, values: MultiValue| {
+        answer(lua, hexadecimal(&Words { lua, function: "tohex", values: &values }))
+    };
+    table.raw_set("tohex", lua.create_function(tohex)?)?;
     Ok(table)
 }
 
@@ -34,41 +35,28 @@ fn signed(bits: u32) -> i64 {
     i64::from(bits as i32)
 }
 
-/// The lowest 32 bits of an argument, rounded to the nearest integer.
-fn bits(name: &str, words: &MultiValue, place: usize) -> Result<u32, Failure> {
-    let number = match words.get(place) {
-        Some(Value::Integer(number)) => *number as f64,
-        Some(Value::Number(number)) => *number,
-        Some(Value::String(text)) => {
-            let text = text.to_string_lossy();
-            text.trim().parse().map_err(|_| bad(name, place, "string"))?
-        }
-        found => return Err(bad(name, place, found.map_or("no value", Value::type_name))),
-    };
-    // Modulo 2^32, as adding 2^52 + 2^51 does in C.
-    let rounded = number.round_ties_even();
-    Ok(if rounded.is_finite() { rounded.rem_euclid(4_294_967_296.0) as u32 } else { 0 })
+/// The lowest 32 bits of an argument, rounded to the nearest integer. Adding 2^52 + 2^51 moves them
+/// to the end of the mantissa, as in C; of a number beyond 2^51 it moves others there.
+fn bits(words: &Words<'_>, place: usize) -> Result<u32, Failure> {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    Ok((words.number(place)? + SHIFT).to_bits() as u32)
 }
 
-fn bad(name: &str, place: usize, found: &str) -> Failure {
-    format!("bad argument #{} to '{name}' (number expected, got {found})", place + 1)
-}
-
-fn fold(name: &str, words: &MultiValue, operation: fn(u32, u32) -> u32) -> Result<i64, Failure> {
-    let mut all = bits(name, words, 0)?;
-    for place in 1..words.len() {
-        all = operation(all, bits(name, words, place)?);
+fn fold(words: &Words<'_>, operation: fn(u32, u32) -> u32) -> Result<i64, Failure> {
+    let mut all = bits(words, 0)?;
+    for place in 1..words.values.len() {
+        all = operation(all, bits(words, place)?);
     }
     Ok(signed(all))
 }
 
-fn shift(name: &str, words: &MultiValue, operation: fn(u32, u32) -> u32) -> Result<i64, Failure> {
-    Ok(signed(operation(bits(name, words, 0)?, bits(name, words, 1)? & 31)))
+fn shift(words: &Words<'_>, operation: fn(u32, u32) -> u32) -> Result<i64, Failure> {
+    Ok(signed(operation(bits(words, 0)?, bits(words, 1)? & 31)))
 }
 
-fn hexadecimal(words: &MultiValue) -> Result<String, Failure> {
-    let number = bits("tohex", words, 0)?;
-    let digits = if words.len() > 1 { bits("tohex", words, 1)? as i32 } else { 8 };
+fn hexadecimal(words: &Words<'_>) -> Result<String, Failure> {
+    let number = bits(words, 0)?;
+    let digits = if words.values.len() > 1 { bits(words, 1)? as i32 } else { 8 };
     let text = format!("{number:08x}");
     let count = (digits.unsigned_abs() as usize).min(8);
     let text = &text[8 - count..];

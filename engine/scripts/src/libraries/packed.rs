@@ -1,34 +1,35 @@
 //! `struct`: values in bytes and back, by formats such as `>I2s`.
 
-use mlua::{Lua, LuaString, MultiValue, Table, Value};
+use std::sync::Arc;
 
-use super::{Failure, answer};
-use crate::convert::whole;
+use mlua::{Lua, MultiValue, Table, Value};
 
-/// The most that values are aligned to.
-const MOST_ALIGNED: usize = 16;
+use super::{Failure, MOST_RESULTS, Output, Settings, Words, answer, of_lua};
+use crate::convert::{up_to_nul, whole};
 
-pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
+/// Bytes of the longest integer. Those beyond the eighth are zeros.
+const LONGEST: usize = 32;
+
+pub(super) fn table(lua: &Lua, settings: &Arc<Settings>) -> mlua::Result<Table> {
     let table = lua.create_table()?;
-    table.raw_set(
-        "pack",
-        lua.create_function(|lua, (format, values): (LuaString, MultiValue)| {
-            let packed = pack(&format.as_bytes(), &values);
-            answer(lua, packed.map(|bytes| lua.create_string(&bytes).ok()))
-        })?,
-    )?;
-    table.raw_set(
-        "unpack",
-        lua.create_function(|lua, (format, text, from): (LuaString, LuaString, Option<i64>)| {
-            answer(lua, unpack(lua, &format.as_bytes(), &text.as_bytes(), from.unwrap_or(1)))
-        })?,
-    )?;
-    table.raw_set(
-        "size",
-        lua.create_function(|lua, format: LuaString| {
-            answer(lua, size(&format.as_bytes()).map(|size| size as f64))
-        })?,
-    )?;
+    let settings = Arc::clone(settings);
+    let packing = move |lua: &Lua, values: MultiValue| {
+        let mut output = Output::new(&settings);
+        match pack(&Words { lua, function: "pack", values: &values }, &mut output) {
+            Ok(()) => answer(lua, Ok(output.into_lua(lua)?)),
+            Err(failure) => answer(lua, Err::<(), _>(failure)),
+        }
+    };
+    table.raw_set("pack", lua.create_function(packing)?)?;
+    let unpacking = |lua: &Lua, values: MultiValue| {
+        answer(lua, unpack(&Words { lua, function: "unpack", values: &values }))
+    };
+    table.raw_set("unpack", lua.create_function(unpacking)?)?;
+    let sizing = |lua: &Lua, values: MultiValue| {
+        let size = size(&Words { lua, function: "size", values: &values });
+        answer(lua, size.map(|size| size as f64))
+    };
+    table.raw_set("size", lua.create_function(sizing)?)?;
     Ok(table)
 }
 
@@ -48,16 +49,18 @@ enum Item {
     Padding,
 }
 
-/// Reads a format letter by letter.
+/// Reads a format letter by letter, up to its first NUL byte.
 struct Format<'a> {
+    words: &'a Words<'a>,
     rest: &'a [u8],
     is_little: bool,
     aligned_to: usize,
 }
 
 impl<'a> Format<'a> {
-    fn new(format: &'a [u8]) -> Self {
-        Self { rest: format, is_little: cfg!(target_endian = "little"), aligned_to: 1 }
+    fn new(words: &'a Words<'a>, format: &'a [u8]) -> Self {
+        let is_little = cfg!(target_endian = "little");
+        Self { words, rest: up_to_nul(format), is_little, aligned_to: 1 }
     }
 
     fn number(&mut self) -> Result<Option<usize>, Failure> {
@@ -87,8 +90,8 @@ impl<'a> Format<'a> {
                 b'T' => integer(8, false),
                 b'i' | b'I' => {
                     let bytes = self.number()?.unwrap_or(4);
-                    if bytes > 8 {
-                        return Err(format!("integral size {bytes} is larger than limit of 8"));
+                    if bytes > LONGEST {
+                        return Err(format!("integral size {bytes} is larger than limit of {LONGEST}"));
                     }
                     integer(bytes, letter == b'i')
                 }
@@ -108,13 +111,16 @@ impl<'a> Format<'a> {
                 }
                 b'!' => {
                     let align = self.number()?.unwrap_or(8);
-                    if align == 0 || !align.is_power_of_two() || align > MOST_ALIGNED {
-                        return Err("alignment is not a power of 2".to_owned());
+                    if !align.is_power_of_two() {
+                        return Err(format!("alignment {align} is not a power of 2"));
                     }
                     self.aligned_to = align;
                     continue;
                 }
-                _ => return Err(format!("invalid format option '{}'", char::from(letter))),
+                _ => {
+                    let why = format!("invalid format option '{}'", char::from(letter));
+                    return Err(self.words.bad(0, &why));
+                }
             };
             let bytes = match item {
                 Item::Integer { bytes, .. } => bytes,
@@ -122,94 +128,102 @@ impl<'a> Format<'a> {
                 Item::Double => 8,
                 Item::Chars(_) | Item::Terminated | Item::Padding => 1,
             };
-            let align = bytes.min(self.aligned_to).max(1);
-            let zeros = if align > 1 { total.next_multiple_of(align) - total } else { 0 };
+            // Of a length that is no power of 2 the library makes what this calculation makes of
+            // it.
+            let last = bytes.min(self.aligned_to).saturating_sub(1);
+            let zeros = (last + 1).wrapping_sub(total & last) & last;
             return Ok(Some((item, zeros)));
         }
     }
 }
 
-fn pack(format: &[u8], values: &MultiValue) -> Result<Vec<u8>, Failure> {
-    let mut format = Format::new(format);
-    let mut bytes = Vec::new();
-    let mut place = 0;
-    let bad =
-        |place: usize, wanted: &str| format!("bad argument #{} to 'pack' ({wanted} expected)", place + 2);
-    while let Some((item, zeros)) = format.next(bytes.len())? {
-        bytes.resize(bytes.len() + zeros, 0);
-        if matches!(item, Item::Padding) {
-            bytes.push(0);
-            continue;
-        }
-        let number = || match values.get(place) {
-            Some(Value::Integer(number)) => Ok(*number as f64),
-            Some(Value::Number(number)) => Ok(*number),
-            _ => Err(bad(place, "number")),
-        };
+/// Packs the words behind the format.
+fn pack(words: &Words<'_>, output: &mut Output) -> Result<(), Failure> {
+    let format = words.text(0)?;
+    let format = format.as_bytes();
+    let mut format = Format::new(words, &format);
+    let mut place = 1;
+    while let Some((item, zeros)) = format.next(output.len())? {
+        output.put(&[0; LONGEST][..zeros])?;
         match item {
-            Item::Integer { bytes: count, .. } => {
-                put(&mut bytes, &whole(number()?).to_le_bytes()[..count], format.is_little);
+            Item::Padding => {
+                output.put(&[0])?;
+                continue;
             }
-            Item::Float => put(&mut bytes, &(number()? as f32).to_le_bytes(), format.is_little),
-            Item::Double => put(&mut bytes, &number()?.to_le_bytes(), format.is_little),
+            Item::Integer { bytes: count, .. } => {
+                let mut number = [0; LONGEST];
+                number[..8].copy_from_slice(&unsigned(words.number(place)?).to_le_bytes());
+                put(output, &mut number[..count], format.is_little)?;
+            }
+            Item::Float => put(output, &mut (words.number(place)? as f32).to_le_bytes(), format.is_little)?,
+            Item::Double => put(output, &mut words.number(place)?.to_le_bytes(), format.is_little)?,
             Item::Chars(_) | Item::Terminated => {
-                let Some(Value::String(text)) = values.get(place) else { return Err(bad(place, "string")) };
+                let text = words.text(place)?;
                 let text = text.as_bytes();
                 match item {
-                    Item::Chars(Some(count)) if text.len() < count => {
-                        return Err(format!("bad argument #{} to 'pack' (string too short)", place + 2));
+                    Item::Chars(Some(count)) => {
+                        // The library counts on before it looks.
+                        let part = text.get(..count);
+                        output.put(part.ok_or_else(|| words.bad(place + 1, "string too short"))?)?;
                     }
-                    Item::Chars(Some(count)) => bytes.extend_from_slice(&text[..count]),
-                    Item::Chars(None) => bytes.extend_from_slice(&text),
+                    Item::Chars(None) => output.put(&text)?,
                     _ => {
-                        bytes.extend_from_slice(&text);
-                        bytes.push(0);
+                        output.put(&text)?;
+                        output.put(&[0])?;
                     }
                 }
             }
-            Item::Padding => {}
         }
         place += 1;
     }
-    Ok(bytes)
+    Ok(())
 }
 
-/// Adds a number given in little-endian order.
-fn put(bytes: &mut Vec<u8>, number: &[u8], is_little: bool) {
-    let start = bytes.len();
-    bytes.extend_from_slice(number);
-    if !is_little {
-        bytes[start..].reverse();
+/// The 64 bits that a processor makes of a number, whether it takes the sign or not.
+fn unsigned(number: f64) -> u64 {
+    const SIGN: f64 = 9_223_372_036_854_775_808.0;
+    match number {
+        _ if number < SIGN || number.is_nan() => whole(number) as u64,
+        _ if number < 2.0 * SIGN => number as u64,
+        _ => 0,
     }
 }
 
-fn unpack(lua: &Lua, format: &[u8], text: &[u8], from: i64) -> Result<MultiValue, Failure> {
-    let mut format = Format::new(format);
-    let too_short = || "data string too short".to_owned();
-    let mut at = usize::try_from(from - 1).map_err(|_| "offset must be 1 or greater".to_owned())?;
+/// Adds a number given in little-endian order.
+fn put(output: &mut Output, number: &mut [u8], is_little: bool) -> Result<(), Failure> {
+    if !is_little {
+        number.reverse();
+    }
+    output.put(number)
+}
+
+fn unpack(words: &Words<'_>) -> Result<MultiValue, Failure> {
+    let (format, text) = (words.text(0)?, words.text(1)?);
+    let (format, text) = (format.as_bytes(), text.as_bytes());
+    let from = whole(words.number_or(2, 1.0)?);
+    let Some(mut at) = from.checked_sub(1).and_then(|at| usize::try_from(at).ok()) else {
+        return Err(words.bad(2, "offset must be 1 or greater"));
+    };
+    let mut format = Format::new(words, &format);
+    let too_short = || words.bad(1, "data string too short");
     let mut values: Vec<Value> = Vec::new();
     while let Some((item, zeros)) = format.next(at)? {
+        if values.len() >= MOST_RESULTS {
+            return Err("stack overflow (too many results)".to_owned());
+        }
         at = at.checked_add(zeros).ok_or_else(too_short)?;
         let rest = text.get(at..).ok_or_else(too_short)?;
         let take = |count: usize| rest.get(..count).ok_or_else(too_short);
-        let string =
-            |bytes: &[u8]| lua.create_string(bytes).map(Value::String).map_err(|error| error.to_string());
+        let string = |bytes: &[u8]| words.lua.create_string(bytes).map(Value::String).map_err(of_lua);
         match item {
             Item::Padding => at += take(1)?.len(),
             Item::Integer { bytes, is_signed } => {
-                let number = read(take(bytes)?, format.is_little);
-                let unused = 64 - 8 * bytes as u32;
-                let number = match bytes {
-                    0 => 0.0,
-                    _ if is_signed => (((number << unused) as i64) >> unused) as f64,
-                    _ => number as f64,
-                };
-                values.push(Value::Number(number));
+                values.push(Value::Number(integer(take(bytes)?, format.is_little, is_signed)));
                 at += bytes;
             }
             Item::Float => {
-                values
-                    .push(Value::Number(f64::from(f32::from_bits(read(take(4)?, format.is_little) as u32))));
+                let bits = read(take(4)?, format.is_little) as u32;
+                values.push(Value::Number(f64::from(f32::from_bits(bits))));
                 at += 4;
             }
             Item::Double => {
@@ -221,10 +235,9 @@ fn unpack(lua: &Lua, format: &[u8], text: &[u8], from: i64) -> Result<MultiValue
                 at += count;
             }
             Item::Chars(None) => {
-                let count = match values.pop() {
-                    Some(Value::Number(number)) if number >= 0.0 => number as usize,
-                    _ => return Err("format 'c0' needs a previous size".to_owned()),
-                };
+                let count = values.pop().map_or(Ok(None), |value| words.lua.coerce_number(value));
+                let count = count.map_err(of_lua)?.ok_or("format 'c0' needs a previous size")?;
+                let count = usize::try_from(whole(count)).map_err(|_| too_short())?;
                 values.push(string(take(count)?)?);
                 at += count;
             }
@@ -240,25 +253,38 @@ fn unpack(lua: &Lua, format: &[u8], text: &[u8], from: i64) -> Result<MultiValue
     Ok(MultiValue::from_vec(values))
 }
 
+/// An integer of any length, of which the last eight bytes count.
+fn integer(bytes: &[u8], is_little: bool, is_signed: bool) -> f64 {
+    let number = read(bytes, is_little);
+    let unused = 64_u32.saturating_sub(8 * bytes.len() as u32);
+    match bytes.len() {
+        0 => 0.0,
+        _ if is_signed => (((number << unused) as i64) >> unused) as f64,
+        _ => number as f64,
+    }
+}
+
 fn read(bytes: &[u8], is_little: bool) -> u64 {
     let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
     if is_little { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) }
 }
 
-fn size(format: &[u8]) -> Result<usize, Failure> {
-    let mut format = Format::new(format);
-    let mut total = 0;
+fn size(words: &Words<'_>) -> Result<usize, Failure> {
+    let format = words.text(0)?;
+    let format = format.as_bytes();
+    let mut format = Format::new(words, &format);
+    let mut total = 0_usize;
     while let Some((item, zeros)) = format.next(total)? {
-        total += zeros
-            + match item {
-                Item::Integer { bytes, .. } => bytes,
-                Item::Float => 4,
-                Item::Double => 8,
-                Item::Padding => 1,
-                Item::Chars(Some(count)) => count,
-                Item::Chars(None) => return Err("variable-length format".to_owned()),
-                Item::Terminated => return Err("variable-size format".to_owned()),
-            };
+        let bytes = match item {
+            Item::Integer { bytes, .. } => bytes,
+            Item::Float => 4,
+            Item::Double => 8,
+            Item::Padding => 1,
+            Item::Chars(Some(count)) => count,
+            Item::Chars(None) => return Err(words.bad(0, "option 'c0' has no fixed size")),
+            Item::Terminated => return Err(words.bad(0, "option 's' has no fixed size")),
+        };
+        total = total.saturating_add(zeros).saturating_add(bytes);
     }
     Ok(total)
 }
