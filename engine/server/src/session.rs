@@ -561,13 +561,21 @@ impl Client {
         };
     }
 
-    /// RESET: as after connecting.
-    pub(crate) fn reset(&mut self, shared: &Shared) {
+    /// Ends the transaction that MULTI has begun, and all watches.
+    pub(crate) fn discard(&mut self, shared: &Shared) {
         self.transaction = None;
         self.entry.record_queued(None);
         watches::unwatch(shared, &self.entry);
+    }
+
+    /// RESET: as after connecting.
+    pub(crate) fn reset(&mut self, shared: &Shared) {
+        self.discard(shared);
         self.set_version(Version::Resp2);
-        self.muting = Muting::None;
+        // Its own reply is still skipped, if it is the one.
+        if self.muting == Muting::All {
+            self.muting = Muting::None;
+        }
         self.authenticated = !shared.settings.has_password();
         self.entry.set_name("");
     }

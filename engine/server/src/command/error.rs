@@ -103,6 +103,12 @@ impl CommandError {
         Self::new(format!("ERR wrong number of arguments for '{name}' command"))
     }
 
+    /// EXEC itself was refused, so there will be no other one.
+    pub(crate) fn aborted(reason: &Self) -> Self {
+        let reason = reason.0.strip_prefix(b"ERR ").unwrap_or(&reason.0);
+        Self(Cow::Owned([b"EXECABORT Transaction discarded because of: ", reason].concat()))
+    }
+
     /// A lifetime that is zero, negative or does not fit.
     pub(crate) fn invalid_expiry(name: &str) -> Self {
         Self::new(format!("ERR invalid expire time in '{name}' command"))

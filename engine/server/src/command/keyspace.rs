@@ -176,8 +176,11 @@ impl<'a> Command<'a> {
                     RenameOutcome::Missing => Err(CommandError::NO_SUCH_KEY),
                     RenameOutcome::Exists => context.flag(false),
                     RenameOutcome::Done => {
-                        context.changed(from);
-                        context.changed(to);
+                        // A key that gets its own name is not changed.
+                        if from != to {
+                            context.changed(from);
+                            context.changed(to);
+                        }
                         if keep_target { context.flag(true) } else { context.ok() }
                     }
                 }

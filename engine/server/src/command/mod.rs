@@ -207,12 +207,10 @@ fn dispatch(
             http::close(client);
             return Ok(());
         }
-        shared.command_stats.reject(&client.tally, spec.id);
-        return Err(CommandError::wrong_arity(spec.name));
+        return Err(refuse(shared, client, spec, CommandError::wrong_arity(spec.name)));
     }
     if !client.authenticated && !spec.has(flag::NO_AUTH) {
-        shared.command_stats.reject(&client.tally, spec.id);
-        return Err(CommandError::NO_AUTH);
+        return Err(refuse(shared, client, spec, CommandError::NO_AUTH));
     }
     if client.transaction.is_some() && !is_never_queued(spec.id) {
         if spec.id == table::Id::Shutdown {
@@ -236,6 +234,17 @@ fn dispatch(
         }
     }
     result
+}
+
+/// Counts a request that is not executed, and ends the transaction whose EXEC it was.
+#[cold]
+fn refuse(shared: &Shared, client: &mut Client, spec: &'static Spec, error: CommandError) -> CommandError {
+    shared.command_stats.reject(&client.tally, spec.id);
+    if spec.id != table::Id::Exec {
+        return error;
+    }
+    client.discard(shared);
+    CommandError::aborted(&error)
 }
 
 /// Adds a request to the client's transaction.

@@ -214,8 +214,12 @@ fn get_and_expire(context: &mut Context<'_>, key: &[u8], lifetime: Lifetime<'_>)
         Err(error) if database.exists(key)? => return Err(error),
         Err(_) => return context.value_or_null(None),
     };
+    // PERSIST changes no key that has no lifetime. That matters to watches alone.
+    let is_change = expiry != Expiry::Clear
+        || context.shared.watches.is_empty()
+        || matches!(database.expiry(key)?, plumbkv::Lifetime::Until(_));
     let value = database.get_and_expire(key, expiry)?;
-    if value.is_some() {
+    if value.is_some() && is_change {
         context.changed(key);
     }
     context.value_or_null(value)

@@ -40,22 +40,18 @@ impl<'a> Command<'a> {
             }
             // A transaction that can be executed is executed by the session.
             Self::Exec => {
-                if client.transaction.take().is_none() {
+                if client.transaction.is_none() {
                     return Err(CommandError::fixed("ERR EXEC without MULTI"));
                 }
-                client.entry.record_queued(None);
-                watches::unwatch(context.shared, &client.entry);
+                client.discard(context.shared);
                 return Err(CommandError::fixed(
                     "EXECABORT Transaction discarded because of previous errors.",
                 ));
             }
-            Self::Discard => {
-                if client.transaction.take().is_none() {
-                    return Err(CommandError::fixed("ERR DISCARD without MULTI"));
-                }
-                client.entry.record_queued(None);
-                watches::unwatch(context.shared, &client.entry);
+            Self::Discard if client.transaction.is_none() => {
+                return Err(CommandError::fixed("ERR DISCARD without MULTI"));
             }
+            Self::Discard => client.discard(context.shared),
             Self::Watch { .. } if client.transaction.is_some() => {
                 return Err(CommandError::fixed("ERR WATCH inside MULTI is not allowed"));
             }

@@ -30,7 +30,6 @@ fn a_request_that_is_refused_fails_the_transaction_and_nothing_takes_effect() {
         ("nosuch x", "-ERR unknown command 'nosuch', with args beginning with: 'x' |"),
         ("get", "-ERR wrong number of arguments for 'get' command|"),
         ("client nosuch", "-ERR unknown subcommand 'nosuch'. Try CLIENT HELP.|"),
-        ("exec 1", "-ERR wrong number of arguments for 'exec' command|"),
     ] {
         Driver::new().connect().check_all(&format!(
             "multi -> +OK|
@@ -44,6 +43,24 @@ fn a_request_that_is_refused_fails_the_transaction_and_nothing_takes_effect() {
              exec -> *1|:1|"
         ));
     }
+}
+
+#[test]
+fn an_exec_that_is_refused_itself_ends_the_transaction_and_all_watches() {
+    let abort = "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command|";
+    Driver::new().connect().check_all(&format!(
+        "multi -> +OK|
+         incr a -> +QUEUED|
+         exec 1 -> {abort}
+         get a -> $-1|
+         exec -> -ERR EXEC without MULTI|
+         watch a -> +OK|
+         exec 1 -> {abort}
+         incr a -> :1|
+         multi -> +OK|
+         incr a -> +QUEUED|
+         exec -> *1|:2|"
+    ));
 }
 
 #[test]
@@ -129,6 +146,11 @@ fn a_change_of_a_watched_key_fails_the_transaction() {
         (&["set k 1"], "rename k m", false),
         (&["set m 1"], "rename m k", false),
         (&["set k 1"], "rename nothing k", true),
+        (&["set k 1"], "rename k k", true),
+        (&["set k 1"], "renamenx k k", true),
+        (&["set k 1"], "getex k persist", true),
+        (&["set k 1 ex 10"], "getex k persist", false),
+        (&["set k 1"], "getex k pxat 1", false),
         (&["set k 1"], "flushall", false),
         (&[], "flushall", true),
         (&["set k 1"], "ttl k", true),
