@@ -54,30 +54,44 @@ fn parse(text: &[u8]) -> Option<X87DoubleExtended> {
         let infinity = X87DoubleExtended::INFINITY;
         return Some(if sign.is_empty() { infinity } else { -infinity });
     }
-    if !is_decimal(digits) {
-        return None;
-    }
-    let read = X87DoubleExtended::from_str_r(&format!("{sign}{digits}"), Round::NearestTiesToEven).ok()?;
+    let number = format!("{sign}{}", spelled_out(digits)?);
+    let read = X87DoubleExtended::from_str_r(&number, Round::NearestTiesToEven).ok()?;
     let is_lost = read.status.intersects(Status::OVERFLOW)
         || read.status.intersects(Status::UNDERFLOW) && read.value.is_zero();
     (!is_lost).then_some(read.value)
 }
 
-/// Digits with a point or without, and an exponent or none.
-fn is_decimal(text: &str) -> bool {
-    let (mantissa, exponent) = match text.find(['e', 'E']) {
-        Some(at) => (&text[..at], Some(&text[at + 1..])),
-        None => (text, None),
+/// A number without its sign, with the point and the exponent that `from_str_r` needs: digits with a
+/// point or without, and an exponent of 10 or none; behind `0x` hexadecimal digits, and an exponent
+/// of 2 or none.
+fn spelled_out(text: &str) -> Option<String> {
+    /// More digits of an exponent make 0, or what is beyond all numbers.
+    const EXPONENT_DIGITS: usize = 6;
+    let is_hex = matches!(text.as_bytes(), [b'0', b'x' | b'X', ..]);
+    let (prefix, body, marks) = if is_hex { ("0x", &text[2..], ['p', 'P']) } else { ("", text, ['e', 'E']) };
+    let (mantissa, exponent) = match body.find(marks) {
+        Some(at) => (&body[..at], &body[at + 1..]),
+        None => (body, "0"),
     };
-    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let has_digits = !(whole.is_empty() && fraction.is_empty());
-    let is_exponent = |text: &str| {
-        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-        // What is longer is 0 or beyond all numbers.
-        !digits.is_empty() && digits.len() <= 6 && are_digits(digits)
+    let mut digits = whole.bytes().chain(fraction.bytes());
+    let is_digit = |byte: u8| if is_hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
+    if whole.len() + fraction.len() == 0 || !digits.clone().all(is_digit) {
+        return None;
+    }
+    let power = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+    if power.is_empty() || !power.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let sign = if exponent.starts_with('-') { "-" } else { "" };
+    let power = power.trim_start_matches('0');
+    let power = match power.len() {
+        0 => "0",
+        1..=EXPONENT_DIGITS => power,
+        _ if digits.all(|digit| digit == b'0') => "0",
+        _ => return None,
     };
-    has_digits && are_digits(whole) && are_digits(fraction) && exponent.is_none_or(is_exponent)
+    Some(format!("{prefix}{whole}.{fraction}{}{sign}{power}", marks[0]))
 }
 
 /// As C's `%.17Lf` prints it, without zeros at the end.
@@ -160,6 +174,12 @@ mod tests {
              incrbyfloat f nan -> -ERR value is not a valid float|
              incrbyfloat f inf -> -ERR increment would produce NaN or Infinity|
              incrbyfloat f 1e5000 -> -ERR value is not a valid float|
+             set f 0x10 -> +OK|
+             incrbyfloat f 0X1.8p3 -> $2|28|
+             incrbyfloat f -0x.8P-0000000001 -> $5|27.75|
+             incrbyfloat f 0x0p99999999 -> $5|27.75|
+             incrbyfloat f 1e0000000001 -> $5|37.75|
+             set f 1 -> +OK|
              incrbyfloat f -> -ERR wrong number of arguments for 'incrbyfloat' command|
              get f -> $1|1|",
         );
@@ -167,10 +187,24 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_not_read() {
-        for text in ["", " 1", "1 ", "1.2.3", "e5", ".", "+", "-", "1e", "1e+", "0x", "1_000", "--1", "nan"] {
+        for text in ["", " 1", "1 ", "1.2.3", "e5", ".", "+", "-", "1e", "1e+", "0x", "1_000", "--1", "nan"]
+            .into_iter()
+            .chain([
+                "0x.",
+                "0x1p",
+                "0x1p+",
+                "0x1g",
+                "0x1p1a",
+                "0x0x1",
+                "1p5",
+                "0x1p16384",
+                "0x1p-16446",
+                "1e9999999",
+            ])
+        {
             assert!(parse(text.as_bytes()).is_none(), "{text:?}");
         }
-        for text in ["1", "+1", "-1", ".5", "5.", "1e5", "1E-5", "1.5e+3", "inf", "-Infinity"] {
+        for text in ["1", "+1", "-1", ".5", "5.", "1e5", "1E-5", "1.5e+3", "inf", "-Infinity", "0e99999999"] {
             assert!(parse(text.as_bytes()).is_some(), "{text:?}");
         }
     }
