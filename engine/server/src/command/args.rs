@@ -64,6 +64,13 @@ pub(crate) fn integer(word: &[u8]) -> Result<i64, CommandError> {
     parse_integer(word).ok_or(CommandError::NOT_AN_INTEGER)
 }
 
+/// Reads an integer of 32 bits, the number of a keyspace for instance.
+pub(crate) fn short_integer(word: &[u8]) -> Result<i32, CommandError> {
+    i32::try_from(integer(word)?).map_err(|_| {
+        CommandError::fixed("ERR value is out of range, value must between -2147483648 and 2147483647")
+    })
+}
+
 /// Redis's `string2ll`: an optional minus, then decimal digits with no leading zero; no plus sign, no blanks.
 pub(crate) fn parse_integer(word: &[u8]) -> Option<i64> {
     let (negative, digits) = match word {

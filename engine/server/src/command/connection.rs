@@ -21,8 +21,7 @@ pub(crate) enum Command<'a> {
     Quit,
     Hello {
         version: Option<Version>,
-        credentials: Option<(&'a [u8], &'a [u8])>,
-        name: Option<&'a [u8]>,
+        options: Arguments<'a>,
     },
     Auth {
         user: &'a [u8],
@@ -30,7 +29,7 @@ pub(crate) enum Command<'a> {
         user_given: bool,
     },
     Select {
-        index: i64,
+        index: i32,
     },
     Reset,
     Id,
@@ -107,7 +106,7 @@ impl<'a> Command<'a> {
                 (user, Some(password), 0) => Self::Auth { user, password, user_given: true },
                 _ => return Err(CommandError::SYNTAX),
             },
-            Id::Select => Self::Select { index: words.integer()? },
+            Id::Select => Self::Select { index: args::short_integer(words.word())? },
             Id::Reset => Self::Reset,
             Id::ClientId => Self::Id,
             Id::ClientGetname => Self::GetName,
@@ -170,17 +169,7 @@ impl<'a> Command<'a> {
                 }
             }),
         };
-        let (mut credentials, mut name) = (None, None);
-        while let Some(option) = words.next() {
-            if is(option, "AUTH") && words.len() >= 2 {
-                credentials = Some((words.word(), words.word()));
-            } else if is(option, "SETNAME") && words.len() >= 1 {
-                name = Some(words.word());
-            } else {
-                return Err(CommandError::quoting("ERR Syntax error in HELLO option '", option, "'"));
-            }
-        }
-        Ok(Self::Hello { version, credentials, name })
+        Ok(Self::Hello { version, options: words })
     }
 
     pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
@@ -194,7 +183,7 @@ impl<'a> Command<'a> {
                 context.client.closing = true;
                 context.ok()
             }
-            Self::Hello { version, credentials, name } => hello(context, version, credentials, name),
+            Self::Hello { version, options } => hello(context, version, options),
             Self::Auth { user, password, user_given } => {
                 if !user_given && !context.shared.settings.has_password() {
                     return Err(NO_PASSWORD_SET);
@@ -203,10 +192,7 @@ impl<'a> Command<'a> {
                 context.ok()
             }
             Self::Select { index: 0 } => context.ok(),
-            Self::Select { index } if i32::try_from(index).is_ok() => Err(CommandError::DB_OUT_OF_RANGE),
-            Self::Select { .. } => Err(CommandError::fixed(
-                "ERR value is out of range, value must between -2147483648 and 2147483647",
-            )),
+            Self::Select { .. } => Err(CommandError::DB_OUT_OF_RANGE),
             Self::Reset => {
                 context.client.reset(context.shared);
                 context.reply().simple("RESET");
@@ -277,20 +263,24 @@ impl<'a> Command<'a> {
     }
 }
 
+/// HELLO. An option takes effect before the next one is read, as in Redis.
 fn hello(
     context: &mut Context<'_>,
     version: Option<Version>,
-    credentials: Option<(&[u8], &[u8])>,
-    name: Option<&[u8]>,
+    mut options: Arguments<'_>,
 ) -> Result<(), CommandError> {
-    if let Some((user, password)) = credentials {
-        authenticate(context.shared, context.client, user, password)?;
+    while let Some(option) = options.next() {
+        if is(option, "AUTH") && options.len() >= 2 {
+            let (user, password) = (options.word(), options.word());
+            authenticate(context.shared, context.client, user, password)?;
+        } else if is(option, "SETNAME") && options.len() >= 1 {
+            context.client.entry.set_name(printable(options.word(), "Client names")?);
+        } else {
+            return Err(CommandError::quoting("ERR Syntax error in HELLO option '", option, "'"));
+        }
     }
     if !context.client.authenticated {
         return Err(HELLO_NEEDS_AUTH);
-    }
-    if let Some(name) = name {
-        context.client.entry.set_name(printable(name, "Client names")?);
     }
     if let Some(version) = version {
         context.client.set_version(version);
@@ -332,14 +322,15 @@ fn authenticate(
 /// A name must not break the lines of CLIENT LIST: printable ASCII without blanks, as in Redis. Nor is it a place to keep data
 /// that no cap counts.
 fn printable<'n>(name: &'n [u8], what: &str) -> Result<&'n str, CommandError> {
-    if name.len() > LONGEST_NAME {
-        return Err(CommandError::new(format!("ERR {what} cannot be longer than {LONGEST_NAME} bytes")));
-    }
     let fits = name.iter().all(|byte| (b'!'..=b'~').contains(byte));
     let text = if fits { std::str::from_utf8(name).ok() } else { None };
-    text.ok_or_else(|| {
+    let text = text.ok_or_else(|| {
         CommandError::new(format!("ERR {what} cannot contain spaces, newlines or special characters."))
-    })
+    })?;
+    if text.len() > LONGEST_NAME {
+        return Err(CommandError::new(format!("ERR {what} cannot be longer than {LONGEST_NAME} bytes")));
+    }
+    Ok(text)
 }
 
 fn set_info(client: &Client, attribute: &[u8], value: &[u8]) -> Result<(), CommandError> {

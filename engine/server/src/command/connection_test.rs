@@ -33,6 +33,11 @@ fn hello_chooses_the_protocol() {
          hello 3 setname a\u{7f} -> -ERR Client names cannot contain spaces, newlines or special characters.|
          get none -> $-1|",
     );
+    // An option that holds is not undone by one that does not.
+    client.check_all(
+        "hello 3 setname first foo -> -ERR Syntax error in HELLO option 'foo'|
+         client getname -> $5|first|",
+    );
     let greeting = client.ask("hello 3 setname me");
     assert!(greeting.starts_with("%7\r\n$6\r\nserver\r\n$7\r\nplumbkv\r\n"), "{greeting}");
     assert!(greeting.contains("$5\r\nproto\r\n:3\r\n"), "{greeting}");

@@ -153,8 +153,10 @@ impl<'a> Restore<'a> {
         let longest = shared.settings.limits.count(Limit::Bulk).min(MAX_VALUE_BYTES);
         let value = read(payload, longest)?;
         let now = shared.database.now_ms();
+        // What is beyond Redis's 64 bits with their sign has passed there.
         let moment = if is_moment { lifetime } else { now.saturating_add(lifetime) };
-        if lifetime > 0 && moment <= now {
+        let has_passed = moment <= now || i64::try_from(moment).is_err();
+        if lifetime > 0 && has_passed {
             // It would be there for no time.
             if replaces && shared.database.delete(key)? {
                 context.changed(key);

@@ -120,9 +120,13 @@ impl CommandError {
         Self::new(format!("ERR the reply is longer than {name} ({limit} bytes); the connection is closed"))
     }
 
-    /// `prefix`, then the client's own word, then `suffix`.
+    /// `prefix`, then the client's own word, then `suffix`. Line breaks at the end are left out, as in
+    /// Redis.
     pub(crate) fn quoting(prefix: &str, word: &[u8], suffix: &str) -> Self {
-        Self(Cow::Owned([prefix.as_bytes(), quoted(word, usize::MAX), suffix.as_bytes()].concat()))
+        let mut text = [prefix.as_bytes(), quoted(word, usize::MAX), suffix.as_bytes()].concat();
+        let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
+        text.truncate(end.map_or(0, |last| last + 1));
+        Self(Cow::Owned(text))
     }
 }
 

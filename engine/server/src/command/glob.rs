@@ -20,7 +20,8 @@ pub(crate) struct TooCostly;
 const FREE_STEPS_PER_BYTE: u64 = 8;
 const FREE_BYTES: u64 = 16;
 
-/// Whether all of `text` matches `pattern`.
+/// Whether all of `text` matches `pattern`. As in Redis, no pattern but the empty one matches the
+/// empty text.
 ///
 /// # Errors
 /// It takes more steps than are free for this text or left in `budget`.
@@ -30,6 +31,9 @@ pub(crate) fn matches(
     ignore_case: bool,
     budget: &mut Budget,
 ) -> Result<bool, TooCostly> {
+    if text.is_empty() {
+        return Ok(pattern.is_empty());
+    }
     let free = FREE_STEPS_PER_BYTE * (text.len() as u64 + FREE_BYTES);
     let most = free.saturating_add(budget.0);
     let mut steps = 0;

@@ -76,6 +76,9 @@ fn class<'p>(mut rest: &'p [u8], set: &mut [bool; 256]) -> &'p [u8] {
 
 /// Whether all of `text` matches `pattern`, case and all.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    if text.is_empty() {
+        return pattern.is_empty();
+    }
     // reached[n]: the items so far match the first n bytes.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;

@@ -88,7 +88,7 @@ impl<'a> Command<'a> {
             } else if is(option, "DB")
                 && let Some(number) = words.next()
             {
-                if args::integer(number)? != 0 {
+                if args::short_integer(number)? != 0 {
                     return Err(CommandError::DB_OUT_OF_RANGE);
                 }
             } else {

@@ -1,5 +1,7 @@
 //! Commands of scripts: EVAL, EVALSHA, their read-only forms, and SCRIPT.
 
+use std::borrow::Cow;
+
 use plumbkv_resp::ReplyWriter;
 use plumbkv_scripts::{Digest, Script, digest, hex};
 
@@ -21,6 +23,8 @@ pub(crate) enum Command<'a> {
     Help,
 }
 
+const NO_SCRIPT: CommandError = CommandError::fixed("NOSCRIPT No matching script. Please use EVAL.");
+
 /// Where the text is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
@@ -33,6 +37,11 @@ impl<'a> Command<'a> {
         Ok(match id {
             Id::Eval | Id::EvalRo | Id::Evalsha | Id::EvalshaRo => {
                 let word = words.word();
+                let is_text = matches!(id, Id::Eval | Id::EvalRo);
+                // No script has such a name: that is said before the number of keys is read.
+                if !is_text && word.len() != 2 * size_of::<Digest>() {
+                    return Err(NO_SCRIPT);
+                }
                 let keys = words.integer()?;
                 if keys > words.len() as i64 {
                     return Err(CommandError::fixed(
@@ -41,7 +50,6 @@ impl<'a> Command<'a> {
                 }
                 let keys = usize::try_from(keys)
                     .map_err(|_| CommandError::fixed("ERR Number of keys can't be negative"))?;
-                let is_text = matches!(id, Id::Eval | Id::EvalRo);
                 let source = if is_text { Source::Text(word) } else { Source::Name(word) };
                 Self::Eval { source, keys, words, is_readonly: matches!(id, Id::EvalRo | Id::EvalshaRo) }
             }
@@ -131,13 +139,21 @@ fn eval(
         }
         Source::Name(word) => {
             let found = scripts::read_name(word).and_then(|name| Some((name, shared.scripts.get(&name)?)));
-            found.ok_or(CommandError::fixed("NOSCRIPT No matching script. Please use EVAL."))?
+            found.ok_or(NO_SCRIPT)?
         }
     };
     let words: Vec<&[u8]> = words.collect();
     let (keys, arguments) = words.split_at(keys);
     let script = Script { digest: &name, text: &text, keys, arguments };
-    let is_readonly = is_readonly || is_marked_readonly(&text);
+    let is_readonly = match head(&text) {
+        Some(head) if is_readonly && !head.contains(NO_WRITES) => {
+            return Err(CommandError::fixed(
+                "ERR Can not execute a script with write flag using *_ro command.",
+            ));
+        }
+        Some(head) => head.contains(NO_WRITES),
+        None => is_readonly,
+    };
     let mut bytes = Vec::new();
     let mut reply = ReplyWriter::new(&mut bytes, context.client.version);
     let client = &mut *context.client;
@@ -176,7 +192,7 @@ fn read_head(text: &[u8]) -> Result<Vec<u8>, CommandError> {
         let Some(list) = word.strip_prefix("flags=") else {
             return Err(CommandError::quoting("ERR Unknown lua shebang option: ", word.as_bytes(), ""));
         };
-        for flag in list.split(',').filter(|flag| !flag.is_empty()) {
+        for flag in list.split(',').filter(|_| !list.is_empty()) {
             if ![NO_WRITES, "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"].contains(&flag)
             {
                 return Err(CommandError::quoting(
@@ -190,9 +206,10 @@ fn read_head(text: &[u8]) -> Result<Vec<u8>, CommandError> {
     Ok([b"--", text].concat())
 }
 
-fn is_marked_readonly(text: &[u8]) -> bool {
+/// The first line of a kept text where it names an engine and flags.
+fn head(text: &[u8]) -> Option<Cow<'_, str>> {
     let line = || text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    text.starts_with(b"--#!lua") && String::from_utf8_lossy(line()).contains(NO_WRITES)
+    text.starts_with(b"--#!lua").then(|| String::from_utf8_lossy(line()))
 }
 
 #[cfg(test)]

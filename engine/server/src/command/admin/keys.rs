@@ -2,7 +2,7 @@
 
 use plumbkv_resp::ReplyWriter;
 
-use crate::command::args::{Arguments, is};
+use crate::command::args::{self, Arguments, is};
 use crate::command::table::{self, Id, Spec, flag};
 use crate::command::{CommandError, Context};
 
@@ -93,7 +93,8 @@ pub(super) fn answer(
     let words: Vec<&[u8]> = words.collect();
     let spec = find(&words).ok_or(CommandError::fixed("ERR Invalid command specified"))?;
     let (first, last, step) = spec.keys;
-    if first == 0 {
+    let is_script = matches!(spec.id, Id::Eval | Id::EvalRo | Id::Evalsha | Id::EvalshaRo);
+    if first == 0 && !is_script {
         return Err(CommandError::fixed("ERR The command has no key arguments"));
     }
     if !spec.accepts(words.len()) {
@@ -101,16 +102,16 @@ pub(super) fn answer(
     }
     // Above zero, and words: the table says so.
     let place = |number: i64| if number < 0 { words.len() as i64 + number } else { number } as usize;
-    let keys =
-        (place(first)..=place(last)).step_by(step.max(1) as usize).filter_map(|place| words.get(place));
-    let (of_first, of_second) = match spec.id {
-        Id::Set if words[3..].iter().any(|word| is(word, "GET")) => (CHANGE, CHANGE),
-        Id::Set => (OVERWRITE, OVERWRITE),
-        _ => access(spec),
+    let places = || (place(first)..=place(last)).step_by(step.max(1) as usize);
+    let (keys, (of_first, of_second)) = match spec.id {
+        _ if is_script => of_script(spec, &words),
+        Id::Set if words[3..].iter().any(|word| is(word, "GET")) => (vec![words[1]], (CHANGE, CHANGE)),
+        Id::Set => (vec![words[1]], (OVERWRITE, OVERWRITE)),
+        _ => (places().filter_map(|place| words.get(place).copied()).collect(), access(spec)),
     };
     let start = context.output.mark();
-    context.reply().array(keys.clone().count());
-    for (number, key) in keys.enumerate() {
+    context.reply().array(keys.len());
+    for (number, key) in keys.into_iter().enumerate() {
         if with_flags {
             context.reply().array(2);
         }
@@ -124,6 +125,41 @@ pub(super) fn answer(
         context.check_length(start)?;
     }
     Ok(())
+}
+
+/// The keys of a script. `atoi` reads a number that is not written as an integer, and such keys have
+/// no flags, as in Redis. There are none where the number is not that of words.
+fn of_script<'w>(spec: &Spec, words: &[&'w [u8]]) -> (Vec<&'w [u8]>, (Flags, Flags)) {
+    const NUMBER: usize = 2;
+    let rest = &words[NUMBER + 1..];
+    let fits = |count: &i32| usize::try_from(*count).is_ok_and(|count| (1..=rest.len()).contains(&count));
+    // Both keep the low 32 bits.
+    let written = args::parse_integer(words[NUMBER]).map(|number| number as i32).filter(fits);
+    let count = written.unwrap_or_else(|| atoi(words[NUMBER]));
+    let keys = if fits(&count) { rest[..count as usize].to_vec() } else { Vec::new() };
+    let flags: Flags = match written {
+        None => &[],
+        Some(_) if spec.has(flag::READONLY) => READ,
+        Some(_) => CHANGE,
+    };
+    (keys, (flags, flags))
+}
+
+/// An integer as C's `atoi` reads it: blanks, a sign, and digits up to what is none.
+fn atoi(word: &[u8]) -> i32 {
+    let blanks = word.iter().take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r')).count();
+    let (is_negative, digits) = match &word[blanks..] {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let number = digits.fold(0_i64, |number, digit| {
+        let digit = i64::from(digit - b'0');
+        let digit = if is_negative { -digit } else { digit };
+        number.saturating_mul(10).saturating_add(digit)
+    });
+    number as i32
 }
 
 fn find(words: &[&[u8]]) -> Option<&'static Spec> {
