@@ -22,6 +22,7 @@ mod log;
 mod memory;
 mod process;
 mod protocol;
+mod random;
 mod redis_crate;
 mod resp3;
 mod restart;
