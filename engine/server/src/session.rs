@@ -494,7 +494,7 @@ impl Client {
     /// Whether a request is a script, which no other thread's requests may interrupt.
     #[inline]
     fn runs_alone(&self, request: &Request<'_>) -> bool {
-        is_script(request) && self.transaction.is_none()
+        is_script(request) && self.transaction.is_none() && self.authenticated
     }
 
     /// Answers a request that is not executed because a script runs, unless it ends that.

@@ -109,3 +109,25 @@ fn a_script_of_a_durable_server_is_one_batch_and_fails_as_a_whole() {
     assert!(reply.starts_with(b"-ERR "), "{}", reply[..80.min(reply.len())].escape_ascii());
     client.check("EXISTS long:1 long:20", b":0\r\n");
 }
+
+/// On a durable server scripts went to a worker, which did not ask whether the client had authenticated.
+#[test]
+fn a_client_that_has_not_authenticated_runs_no_script() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in
+        [&["--password", "secret"][..], &["--password", "secret", "--data", folder.path().to_str().unwrap()]]
+    {
+        let server = Server::start(arguments);
+        let mut stranger = server.client();
+        for line in ["EVAL \"return redis.call('set', 'k', 1)\" 0", "EVALSHA abc 0", "EXEC", "MULTI"] {
+            let reply = stranger.ask(line);
+            assert!(
+                reply.ends_with(b"NOAUTH Authentication required.\r\n"),
+                "{line}: {}",
+                reply.escape_ascii()
+            );
+        }
+        stranger.check("AUTH secret", b"+OK\r\n");
+        stranger.check("EXISTS k", b":0\r\n");
+    }
+}
