@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 fine, 1 error, 64 a command line, variable or configuration file that cannot be used.
 
+mod acl;
 mod allocator;
 mod args;
 mod cli;

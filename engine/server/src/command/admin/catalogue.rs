@@ -3,9 +3,10 @@
 use plumbkv_resp::ReplyWriter;
 
 use super::keys;
+use crate::acl::category::{self, Categories};
 use crate::client_limits::Limit;
 use crate::command::args::{Arguments, is};
-use crate::command::table::{self, Group, Id, Spec, flag};
+use crate::command::table::{self, Id, Spec, flag};
 use crate::command::{CommandError, Context, glob};
 
 /// What COMMAND is asked.
@@ -113,9 +114,7 @@ impl Filter<'_> {
         Ok(match self {
             Self::All => true,
             Self::Nothing => false,
-            Self::Category(name) => {
-                categories(spec).iter().any(|category| is(name, category.trim_start_matches('@')))
-            }
+            Self::Category(name) => category::find(name).is_some_and(|index| Categories::of(spec).has(index)),
             Self::Pattern(pattern) => glob::matches(pattern, spec.name.as_bytes(), true, budget)?,
         })
     }
@@ -134,9 +133,9 @@ fn describe(reply: &mut ReplyWriter<'_>, spec: &'static Spec) {
     reply.integer(first);
     reply.integer(last);
     reply.integer(step);
-    let categories = categories(spec);
+    let categories: Vec<_> = Categories::of(spec).names().collect();
     reply.set(categories.len());
-    categories.iter().for_each(|name| reply.simple(name));
+    categories.iter().for_each(|name| reply.simple(&format!("@{name}")));
     // Hints for cluster proxies: none.
     reply.set(0);
     keys::specifications(reply, spec);
@@ -162,31 +161,4 @@ fn document(reply: &mut ReplyWriter<'_>, spec: &'static Spec) {
         reply.map(subs);
         spec.sub_commands().for_each(|sub| document(reply, sub));
     }
-}
-
-/// Redis's access categories of a command.
-fn categories(spec: &Spec) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    if spec.has(flag::WRITE) {
-        names.push("@write");
-    }
-    if spec.has(flag::READONLY) {
-        names.push("@read");
-    }
-    match spec.group {
-        Group::String => names.push("@string"),
-        Group::Generic => names.push("@keyspace"),
-        Group::Connection => names.push("@connection"),
-        Group::Transactions => names.push("@transaction"),
-        Group::Scripting => names.push("@scripting"),
-        Group::Server => {}
-    }
-    if spec.has(flag::ADMIN) {
-        names.push("@admin");
-    }
-    if spec.has(flag::DANGEROUS) {
-        names.push("@dangerous");
-    }
-    names.push(if spec.has(flag::FAST) { "@fast" } else { "@slow" });
-    names
 }

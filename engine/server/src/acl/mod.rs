@@ -1,0 +1,3 @@
+//! Access control lists (ACL): the categories of commands.
+
+pub(crate) mod category;
