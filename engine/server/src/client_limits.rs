@@ -32,6 +32,12 @@ pub(crate) enum Limit {
     ScriptMemory,
     /// Milliseconds that a script runs before other clients are told that the server is busy.
     BusyMs,
+    /// The most users, the default user included.
+    AclUsers,
+    /// The most passwords, patterns, command rules and selectors of one user.
+    AclRules,
+    /// The most entries of the security log.
+    AclLog,
 }
 
 /// A limit's name and bounds.
@@ -135,9 +141,34 @@ static SPECS: [Spec; COUNT] = [
         is_bytes: false,
         may_be_none: false,
     },
+    Spec {
+        name: "acl-max-users",
+        default: 1000,
+        low: 1,
+        high: 1_000_000,
+        is_bytes: false,
+        may_be_none: false,
+    },
+    Spec {
+        name: "acl-max-rules",
+        default: 1000,
+        low: 1,
+        // A rule is compared with those before it.
+        high: 10_000,
+        is_bytes: false,
+        may_be_none: false,
+    },
+    Spec {
+        name: "acllog-max-len",
+        default: 128,
+        low: 0,
+        high: 1_000_000,
+        is_bytes: false,
+        may_be_none: false,
+    },
 ];
 
-const COUNT: usize = 11;
+const COUNT: usize = 14;
 
 /// What stands for no limit.
 const NONE: u64 = u64::MAX;
@@ -155,6 +186,9 @@ impl Limit {
         Self::ScriptTexts,
         Self::ScriptMemory,
         Self::BusyMs,
+        Self::AclUsers,
+        Self::AclRules,
+        Self::AclLog,
     ];
 
     fn spec(self) -> &'static Spec {
@@ -208,7 +242,7 @@ pub(crate) struct Limits {
     values: [AtomicU64; COUNT],
     /// The soft limit on unread replies in bytes, 0 for none, and how many seconds it may be exceeded.
     soft_output: [AtomicU64; 2],
-    /// Grows with each change, so that connections learn of it.
+    /// Grows with each change of a limit or of the users, so that connections learn of it.
     version: AtomicU64,
 }
 
@@ -244,6 +278,11 @@ impl Limits {
 
     pub(crate) fn set(&self, limit: Limit, value: u64) {
         self.values[limit as usize].store(value, Ordering::Relaxed);
+        self.announce();
+    }
+
+    /// Lets connections learn of a change: of a limit, or of the users.
+    pub(crate) fn announce(&self) {
         self.version.fetch_add(1, Ordering::Release);
     }
 
@@ -269,12 +308,13 @@ mod tests {
                 assert_eq!(limit.parse(&value.to_string()), Ok(value), "{}", limit.name());
             }
             assert!(limit.parse(&(high + 1).to_string()).is_err(), "{}", limit.name());
-            let below = (low - 1).to_string();
-            assert_eq!(
-                limit.parse(&below),
-                if low == 1 && may_be_none { Ok(NONE) } else { limit.parse("x") }
-            );
-            assert_eq!(limit.parse("0").is_ok(), may_be_none, "{}", limit.name());
+            if let Some(below) = low.checked_sub(1) {
+                assert_eq!(
+                    limit.parse(&below.to_string()),
+                    if low == 1 && may_be_none { Ok(NONE) } else { limit.parse("x") }
+                );
+            }
+            assert_eq!(limit.parse("0").is_ok(), may_be_none || low == 0, "{}", limit.name());
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumbkv_resp::Version;
 
+use crate::acl::DEFAULT;
 use crate::command::table::{self, Id};
 use crate::reactor::admission::CONNECTION_BYTES;
 use crate::watches::Watching;
@@ -15,7 +16,7 @@ use crate::watches::Watching;
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     last_id: AtomicU64,
-    /// How often CLIENT KILL has ended connections.
+    /// How often connections were ended by CLIENT KILL or ACL DELUSER.
     kills: AtomicU64,
     // std Mutex: taken when a connection comes or goes and by CLIENT LIST.
     entries: Mutex<BTreeMap<u64, Arc<Entry>>>,
@@ -39,14 +40,16 @@ pub(crate) struct Entry {
     pub(crate) watching: Watching,
     /// The connection has ended; a worker may still have a request of it.
     is_closed: AtomicBool,
-    /// CLIENT KILL has ended it.
+    /// CLIENT KILL or ACL DELUSER has ended it.
     is_killed: AtomicBool,
     texts: Mutex<Texts>,
 }
 
-/// Names the client gave.
+/// Names the client gave, and its user.
 #[derive(Debug, Default, Clone)]
 struct Texts {
+    /// `None` for the default user.
+    user: Option<Arc<[u8]>>,
     name: String,
     library_name: String,
     library_version: String,
@@ -134,6 +137,15 @@ impl Entry {
         name.clone_into(&mut self.texts().name);
     }
 
+    /// The user of the connection; `None` for the default user.
+    pub(crate) fn user_name(&self) -> Option<Arc<[u8]>> {
+        self.texts().user.clone()
+    }
+
+    pub(crate) fn set_user(&self, name: Option<Arc<[u8]>>) {
+        self.texts().user = name;
+    }
+
     pub(crate) fn set_library_name(&self, name: &str) {
         name.clone_into(&mut self.texts().library_name);
     }
@@ -213,11 +225,12 @@ impl Entry {
         let command = table::SPECS.get(usize::from(command)).map_or("NULL", |spec| spec.name);
         let input = self.pending_input.load(Ordering::Relaxed);
         let output = self.pending_output.load(Ordering::Relaxed);
+        let user = String::from_utf8_lossy(texts.user.as_deref().unwrap_or(DEFAULT));
         // Writing to a String cannot fail.
         let _ = write!(
             line,
             "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db=0 sub=0 psub=0 ssub=0 multi={} \
-             qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={output} tot-mem={} events={} cmd={command} user=default redir=-1 resp={} lib-name={} lib-ver={}",
+             qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={output} tot-mem={} events={} cmd={command} user={user} redir=-1 resp={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
             self.local,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, RequestParser, Version, compose};
 use plumbkv_scripts::{Digest, Failure, Host, Interpreter, Script, Watch};
 
+use crate::acl;
 use crate::client_limits::Limit;
 use crate::command::CommandError;
 use crate::command::table::{self, Spec, flag};
@@ -257,7 +258,9 @@ impl Machine {
         reply: &mut ReplyWriter<'_>,
     ) -> Result<(), CommandError> {
         let (is_hasty, of_script) = (client.is_hasty, client.of_script());
-        let mut commands = Commands { shared, client: of_script, is_readonly, desk: &mut self.desk };
+        let is_restricted = !client.identity.is_unrestricted();
+        let desk = &mut self.desk;
+        let mut commands = Commands { shared, client: of_script, is_readonly, is_restricted, desk };
         let run = shared.scripts.begin();
         let result = self.interpreter.run(script, is_hasty, &mut commands, reply);
         drop(run);
@@ -283,37 +286,41 @@ struct Commands<'a> {
     client: Client,
     /// Whether it may not change anything.
     is_readonly: bool,
+    /// Whether its commands are checked against the rules of the user.
+    is_restricted: bool,
     desk: &'a mut Desk,
 }
 
 impl Commands<'_> {
-    fn refused(&self, spec: Option<&'static Spec>, words: &[&[u8]]) -> Option<&'static str> {
-        let Some(spec) = spec else { return Some("ERR Unknown Redis command called from script") };
+    /// Why a command is not executed.
+    fn check(&self, spec: Option<&'static Spec>, words: &[&[u8]]) -> Result<&'static Spec, CommandError> {
+        let spec = spec.ok_or(CommandError::fixed("ERR Unknown Redis command called from script"))?;
         if !spec.accepts(words.len()) {
-            return Some("ERR Wrong number of args calling Redis command from script");
+            return Err(CommandError::fixed("ERR Wrong number of args calling Redis command from script"));
         }
         if spec.has(flag::NOSCRIPT) {
-            return Some("ERR This Redis command is not allowed from script");
+            return Err(CommandError::fixed("ERR This Redis command is not allowed from script"));
         }
-        (self.is_readonly && spec.has(flag::WRITE))
-            .then_some("ERR Write commands are not allowed from read-only scripts.")
+        if self.is_restricted {
+            acl::authorize(self.shared, &self.client, spec, words)?;
+        }
+        if self.is_readonly && spec.has(flag::WRITE) {
+            return Err(CommandError::fixed("ERR Write commands are not allowed from read-only scripts."));
+        }
+        Ok(spec)
     }
 }
 
 impl Host for Commands<'_> {
     fn call(&mut self, words: &[&[u8]], version: Version, reply: &mut Vec<u8>) -> bool {
-        let found = words.first().and_then(|name| table::find(name));
-        let found = match found {
-            Some(container) if words.len() > 1 && container.is_container() => {
-                table::find_sub_command(container, words[1])
+        let spec = match self.check(table::find_of_request(words), words) {
+            Ok(spec) => spec,
+            Err(error) => {
+                ReplyWriter::new(reply, version).error_bytes(error.text());
+                return false;
             }
-            found => found,
         };
-        if let Some(text) = self.refused(found, words) {
-            ReplyWriter::new(reply, version).error(text);
-            return false;
-        }
-        let is_write = found.is_some_and(|spec| spec.has(flag::WRITE));
+        let is_write = spec.has(flag::WRITE);
         if is_write {
             self.shared.scripts.note_write();
         }

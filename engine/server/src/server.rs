@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use plumbkv::{Clock, Database, Options};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+use crate::acl::Acl;
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
@@ -80,6 +81,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         scripts: Scripts::default(),
         database,
         clock,
+        acl: Acl::new(config.password.as_deref()),
         settings: Settings::new(
             config.password,
             config.protected_mode,

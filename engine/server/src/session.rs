@@ -9,8 +9,10 @@ use plumbkv_resp::{
     Version, glance,
 };
 
+use crate::acl;
 use crate::client_limits::Limit;
 use crate::clients::Entry;
+use crate::command::table::{self, Id};
 use crate::command::{self, CommandError};
 use crate::replies::{Mark, Replies};
 use crate::shared::Shared;
@@ -19,8 +21,10 @@ use crate::turns::SharedTurn;
 use crate::watches;
 
 mod backlog;
+mod identity;
 mod transaction;
 
+pub(crate) use identity::{Identity, Origin};
 pub(crate) use transaction::Transaction;
 use transaction::{is_exec, is_script};
 
@@ -34,15 +38,17 @@ pub(crate) struct Session {
     client: Client,
     /// A transaction that is to be executed by a worker.
     handed: Option<Box<Transaction>>,
-    /// Which limits the parser has, so that they change only when this does: those of a client who has given the
-    /// password, and those of which version of the settings.
+    /// Which limits the parser has, so that they change only when this does: those of an authenticated client, and
+    /// those of which version of the settings. The rules of the user are not older than that version.
     limits_are_for: (bool, u64),
 }
 
 /// What commands know and change of the client that sent them.
 pub(crate) struct Client {
     pub(crate) version: Version,
-    pub(crate) authenticated: bool,
+    pub(crate) identity: Identity,
+    /// Where the requests come from that are executed now.
+    pub(crate) origin: Origin,
     /// No further command is read; the connection closes once its replies are sent.
     pub(crate) closing: bool,
     /// Requests of which the last one takes as much of the turn, besides itself.
@@ -114,14 +120,16 @@ const FAREWELL_MS: u64 = 10_000;
 impl Session {
     /// A conversation with a client that has just connected.
     pub(crate) fn new(shared: &Shared, entry: Arc<Entry>) -> Self {
-        let authenticated = !shared.settings.has_password();
+        let identity = Identity::of_connection(shared);
+        let (authenticated, version) = (identity.is_authenticated(), identity.version());
         Self {
             parser: parser(shared, authenticated),
             granted: FEW_ARGUMENTS,
             left: TURN_REQUESTS,
             client: Client {
                 version: Version::Resp2,
-                authenticated,
+                identity,
+                origin: Origin::Client,
                 closing: false,
                 extra_work: 0,
                 entry,
@@ -131,16 +139,21 @@ impl Session {
                 muting: Muting::None,
             },
             handed: None,
-            limits_are_for: (authenticated, shared.settings.limits.version()),
+            limits_are_for: (authenticated, version),
         }
     }
 
-    /// One request of a conversation that somebody else has, executed for him.
-    pub(crate) fn on_behalf(shared: &Shared, entry: Arc<Entry>, version: Version) -> Self {
+    /// One request of a conversation that another session has, executed in its place.
+    pub(crate) fn on_behalf(
+        shared: &Shared,
+        entry: Arc<Entry>,
+        version: Version,
+        identity: Identity,
+    ) -> Self {
         let mut session = Self::new(shared, entry);
         session.client.version = version;
-        // It would not have come so far.
-        session.client.authenticated = true;
+        session.client.identity = identity;
+        session.client.identity.refresh(shared);
         session.client.is_hasty = false;
         session
     }
@@ -237,7 +250,7 @@ impl Session {
                     }
                 }
                 Parsed::Complete { .. } | Parsed::Incomplete { .. } => {
-                    let text = too_long(self.client.authenticated, longest);
+                    let text = too_long(self.client.identity.is_authenticated(), longest);
                     self.refuse(shared, &text, output);
                 }
                 Parsed::Invalid(error) => {
@@ -245,7 +258,7 @@ impl Session {
                     self.refuse(shared, &text, output);
                 }
             }
-            if (self.client.authenticated, version) != self.limits_are_for {
+            if (self.client.identity.is_authenticated(), version) != self.limits_are_for {
                 longest = self.apply_limits(shared, version);
             }
         };
@@ -349,8 +362,13 @@ impl Session {
     }
 
     /// Takes over what a transaction has changed on a worker.
-    pub(crate) fn set_version(&mut self, version: Version) {
+    pub(crate) fn take_over(&mut self, version: Version, identity: Identity) {
         self.client.version = version;
+        self.client.identity = identity;
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.client.identity
     }
 
     pub(crate) fn version(&self) -> Version {
@@ -384,13 +402,16 @@ impl Session {
         self.granted = FEW_ARGUMENTS;
     }
 
-    /// Gives the parser the limits that hold now; answers the longest request, in bytes.
+    /// Gives the client the rules of its user that hold now, and the parser the limits; answers the longest
+    /// request, in bytes.
     fn apply_limits(&mut self, shared: &Shared, version: u64) -> usize {
-        let authenticated = self.client.authenticated;
-        if self.limits_are_for != (authenticated, version) {
+        if self.limits_are_for != (self.client.identity.is_authenticated(), version) {
+            self.client.identity.refresh(shared);
+            let authenticated = self.client.identity.is_authenticated();
             self.limits_are_for = (authenticated, version);
             self.parser.set_limits(limits(shared, authenticated));
         }
+        let authenticated = self.client.identity.is_authenticated();
         let longest = shared.settings.limits.count(Limit::Request);
         if authenticated { longest } else { longest.min(UNAUTHENTICATED_REQUEST) }
     }
@@ -400,7 +421,7 @@ impl Session {
         let now_ms = shared.clock_ms();
         let entry = self.entry();
         if entry.is_killed() {
-            return Some("was ended by CLIENT KILL".to_owned());
+            return Some("was ended by CLIENT KILL or ACL DELUSER".to_owned());
         }
         let idle_ms = now_ms.saturating_sub(entry.last_active_ms());
         if closing && idle_ms > FAREWELL_MS {
@@ -412,7 +433,7 @@ impl Session {
         }
         let seconds = shared.settings.limits.get(Limit::AuthSeconds);
         let waited_ms = now_ms.saturating_sub(entry.connected_ms());
-        if !self.client.authenticated && waited_ms > seconds.saturating_mul(1000) {
+        if !self.client.identity.is_authenticated() && waited_ms > seconds.saturating_mul(1000) {
             return Some(format!("gave no password within {} ({seconds} s)", Limit::AuthSeconds.name()));
         }
         None
@@ -451,7 +472,11 @@ fn look_ahead(shared: &Shared, input: &[u8]) -> usize {
 fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut Replies) -> bool {
     let beside = if request.len() > MANY_ARGUMENTS { request.len() as u64 * RUN_BYTES } else { 0 };
     // To queue a request takes no longer than to copy it.
-    if beside > 0 && client.authenticated && client.transaction.is_none() && NonBlocking::is_on() {
+    if beside > 0
+        && client.identity.is_authenticated()
+        && client.transaction.is_none()
+        && NonBlocking::is_on()
+    {
         return false;
     }
     if beside > 0 && shared.client_memory.take(&shared.database, beside).is_err() {
@@ -485,16 +510,19 @@ impl Client {
         self.entry.record_version(version);
     }
 
-    /// Takes the transaction that a request executes; `None` where it is not EXEC, or a queued request was refused.
+    /// Takes the transaction that a request executes; `None` where it is not EXEC, the user may not execute that,
+    /// or a queued request was refused.
     #[inline]
     fn take_executable(&mut self, request: &Request<'_>) -> Option<Box<Transaction>> {
-        self.transaction.take_if(|transaction| is_exec(request) && !transaction.is_failed())
+        self.transaction.take_if(|transaction| {
+            is_exec(request) && !transaction.is_failed() && self.identity.may_execute(Id::Exec)
+        })
     }
 
     /// Whether a request is a script, which no other thread's requests may interrupt.
     #[inline]
     fn runs_alone(&self, request: &Request<'_>) -> bool {
-        is_script(request) && self.transaction.is_none() && self.authenticated
+        is_script(request) && self.transaction.is_none() && self.identity.is_authenticated()
     }
 
     /// Answers a request that is not executed because a script runs, unless it ends that.
@@ -508,8 +536,9 @@ impl Client {
         let is_kill = request.len() == 2 && is(0, "script") && is(1, "kill");
         let result = if request.is_empty() {
             return;
-        } else if is_kill && self.authenticated {
-            shared.scripts.kill()
+        } else if is_kill {
+            acl::authorize(shared, self, table::spec(Id::ScriptKill), request)
+                .and_then(|()| shared.scripts.kill())
         } else {
             Err(BUSY)
         };
@@ -536,7 +565,8 @@ impl Client {
     pub(crate) fn of_script(&self) -> Self {
         Self {
             version: Version::Resp2,
-            authenticated: true,
+            identity: self.identity.of_script(),
+            origin: Origin::Script,
             closing: false,
             extra_work: 0,
             entry: Arc::clone(&self.entry),
@@ -576,7 +606,8 @@ impl Client {
         if self.muting == Muting::All {
             self.muting = Muting::None;
         }
-        self.authenticated = !shared.settings.has_password();
+        self.identity = Identity::of_connection(shared);
+        self.entry.set_user(None);
         self.entry.set_name("");
     }
 }
@@ -594,6 +625,8 @@ fn run_alone<'t>(
     drop(turn);
     let is_durable = shared.database.is_durable();
     let alone = if is_durable { shared.turns.exclusive_for_worker() } else { shared.turns.exclusive() };
+    // The user may have been changed while it waited.
+    client.identity.refresh(shared);
     let start = output.mark();
     let group = shared.database.begin_group();
     let is_done = run(shared, client, request, output);

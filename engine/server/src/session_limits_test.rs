@@ -334,3 +334,56 @@ fn an_error_does_not_repeat_a_word_without_end() {
         assert!(reply.starts_with("-ERR ") && reply.len() <= 4097, "{} bytes", reply.len());
     }
 }
+
+#[test]
+fn there_may_be_as_many_users_as_acl_max_users() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check_all(
+        "config set acl-max-users 3 -> +OK|
+         acl setuser a on -> +OK|
+         acl setuser b on -> +OK|
+         acl setuser c on -> -ERR there would be more users than acl-max-users (3)|
+         acl setuser b off -> +OK|
+         acl deluser b -> :1|
+         acl setuser c on -> +OK|
+         acl users -> *3|$1|a|$1|c|$7|default|",
+    );
+}
+
+#[test]
+fn a_user_may_have_as_many_rules_as_acl_max_rules() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check_all(
+        "config set acl-max-rules 4 -> +OK|
+         acl setuser u >p ~a &b +get -> +OK|
+         acl setuser u ~c -> -ERR the user would have more rules than acl-max-rules (4)|
+         acl setuser u ~a +get >p -> +OK|
+         acl setuser v (~a +get) ~b -> +OK|
+         acl setuser v () -> -ERR the user would have more rules than acl-max-rules (4)|
+         acl setuser v clearselectors (~a +get %W~b) -> -ERR the user would have more rules than acl-max-rules (4)|
+         acl setuser v clearselectors (~a +set) -> +OK|",
+    );
+}
+
+#[test]
+fn the_security_log_has_as_many_entries_as_acllog_max_len() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    client.check("config set acllog-max-len 2", "+OK\r\n");
+    for name in ["a", "b", "c"] {
+        client.ask(&format!("auth {name} x"));
+    }
+    assert!(client.ask("acl log").starts_with("*2\r\n"));
+    client.check("config set acllog-max-len 0", "+OK\r\n");
+    assert!(client.ask("acl log").starts_with("*2\r\n"), "as in Redis, they leave with the next one");
+    client.ask("auth d x");
+    client.check("acl log", "*0\r\n");
+    client.check("config set acllog-max-len 1", "+OK\r\n");
+    // Of a long name a part is kept.
+    let name = "n".repeat(2000);
+    client.ask(&format!("auth {name} x"));
+    let log = client.ask("acl log");
+    assert!(log.contains(&format!("\r\n$1024\r\n{}\r\n", "n".repeat(1024))), "{log}");
+}

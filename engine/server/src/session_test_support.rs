@@ -6,6 +6,7 @@ use std::time::Instant;
 use plumbkv::{Database, Options};
 
 use super::{Next, Session};
+use crate::acl::Acl;
 use crate::client_limits::Values;
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
@@ -51,6 +52,7 @@ impl Driver {
             command_stats: CommandStats::default(),
             state: State::default(),
             clients: Clients::default(),
+            acl: Acl::new(None),
             facts: Facts {
                 started: Instant::now(),
                 io_backend: "none",
@@ -73,7 +75,7 @@ impl Driver {
     /// A server that asks for a password.
     pub(crate) fn with_password(password: &str) -> Self {
         let driver = Self::new();
-        driver.shared.settings.set_password(Some(password.to_owned()));
+        driver.shared.set_password(Some(password.to_owned()));
         driver
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use plumbkv::{Clock as _, Database, Stats};
 
+use crate::acl::Acl;
 use crate::client_limits::{Limits, Values};
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) command_stats: CommandStats,
     pub(crate) state: State,
     pub(crate) clients: Clients,
+    pub(crate) acl: Acl,
     pub(crate) client_memory: ClientMemory,
     pub(crate) turns: Turns,
     pub(crate) watches: Watches,
@@ -55,6 +57,13 @@ impl Shared {
     pub(crate) fn peak_bytes(&self) -> u64 {
         let now = self.database.used();
         now.max(self.counters.peak_bytes.fetch_max(now, Ordering::Relaxed))
+    }
+
+    /// CONFIG SET requirepass: the only password of the default user; `None` for no password.
+    pub(crate) fn set_password(&self, password: Option<String>) {
+        self.acl.users.set_password(password.as_deref());
+        self.settings.set_password(password);
+        self.settings.limits.announce();
     }
 
     /// CONFIG RESETSTAT.
@@ -136,7 +145,8 @@ impl State {
 
 /// Settings that CONFIG SET can change. Read on every connection or tick, never on every command.
 pub(crate) struct Settings {
-    // std Mutex: held for one comparison or copy of a short string.
+    /// `requirepass` as CONFIG GET shows it. Clients are checked by the users ([`Acl`]).
+    // std Mutex: held for one copy of a short string.
     password: Mutex<Option<String>>,
     protected_mode: AtomicBool,
     max_clients: AtomicU64,
@@ -173,16 +183,7 @@ impl Settings {
         self.lock().clone()
     }
 
-    pub(crate) fn has_password(&self) -> bool {
-        self.lock().is_some()
-    }
-
-    /// Whether `offered` opens the server; anything does when no password is set.
-    pub(crate) fn password_is(&self, offered: &[u8]) -> bool {
-        self.lock().as_ref().is_none_or(|password| equal_in_constant_time(password.as_bytes(), offered))
-    }
-
-    pub(crate) fn set_password(&self, password: Option<String>) {
+    fn set_password(&self, password: Option<String>) {
         *self.lock() = password;
     }
 
@@ -217,15 +218,6 @@ impl Settings {
     pub(crate) fn set_samples(&self, samples: u32) {
         self.samples.store(samples, Ordering::Relaxed);
     }
-}
-
-/// Compares without telling by its duration where the first difference is. The length is not hidden.
-fn equal_in_constant_time(secret: &[u8], offered: &[u8]) -> bool {
-    let mut difference = u8::from(secret.len() != offered.len());
-    for (index, byte) in offered.iter().enumerate() {
-        difference |= byte ^ secret.get(index % secret.len().max(1)).copied().unwrap_or(0);
-    }
-    std::hint::black_box(difference) == 0
 }
 
 /// What INFO's Stats section counts. Added to once a batch, not once a command.
@@ -346,20 +338,5 @@ impl Counters {
             input_bytes: mean(|sample| sample.input_bytes),
             output_bytes: mean(|sample| sample.output_bytes),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn passwords_are_compared_whole() {
-        assert!(equal_in_constant_time(b"secret", b"secret"));
-        assert!(!equal_in_constant_time(b"secret", b"secre"));
-        assert!(!equal_in_constant_time(b"secret", b"secretsecret"));
-        assert!(!equal_in_constant_time(b"secret", b""));
-        assert!(!equal_in_constant_time(b"", b"x"));
-        assert!(!equal_in_constant_time(b"secret", b"Secret"));
     }
 }

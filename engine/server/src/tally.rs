@@ -17,7 +17,7 @@ use crate::stripe::{self, STRIPES};
 pub(crate) struct Calls {
     /// Executed, those included that failed.
     pub(crate) calls: u64,
-    /// Not executed: a wrong number of arguments, or no password given.
+    /// Not executed: a wrong number of arguments, no password given, or no permission.
     pub(crate) rejected: u64,
     /// Executed, and answered by an error.
     pub(crate) failed: u64,

@@ -155,6 +155,8 @@ mod tests {
             ("eval_ro", "slow scripting"),
             ("script", "slow"),
             ("script|kill", "slow scripting"),
+            ("acl|setuser", "admin slow dangerous"),
+            ("acl|whoami", "slow"),
             ("wait", "slow connection"),
             ("time", "fast"),
         ] {

@@ -17,6 +17,11 @@ impl<'a> Arguments<'a> {
         Self { request, next: first }
     }
 
+    /// A word of the request, counted from the command's name; empty behind the last one.
+    pub(crate) fn at(&self, place: usize) -> &'a [u8] {
+        self.request.arg(place)
+    }
+
     /// How many words are left.
     pub(crate) fn len(&self) -> usize {
         self.request.len().saturating_sub(self.next)

@@ -5,6 +5,8 @@ use plumbkv_resp::{ReplyWriter, Version};
 use super::args::{self, Arguments, is};
 use super::table::{self, Id};
 use super::{CommandError, Context};
+use crate::acl;
+use crate::acl::log::{Reason, Refusal};
 use crate::clients::Entry;
 use crate::session::{Client, Muting};
 use crate::shared::Shared;
@@ -24,8 +26,7 @@ pub(crate) enum Command<'a> {
         options: Arguments<'a>,
     },
     Auth {
-        user: &'a [u8],
-        password: &'a [u8],
+        credentials: Credentials<'a>,
         user_given: bool,
     },
     Select {
@@ -56,12 +57,22 @@ pub(crate) enum Command<'a> {
     Help,
 }
 
+/// What a client logs in with.
+#[derive(Debug)]
+pub(crate) struct Credentials<'a> {
+    user: &'a [u8],
+    password: &'a [u8],
+    /// The command's name as the client wrote it.
+    command: &'a [u8],
+}
+
 /// Which connections CLIENT KILL ends.
 #[derive(Debug, Default)]
 pub(crate) struct Kill<'a> {
     id: Option<u64>,
     peer: Option<&'a [u8]>,
     local: Option<&'a [u8]>,
+    user: Option<&'a [u8]>,
     /// A TYPE that this server has no connections of.
     is_none: bool,
     takes_own: bool,
@@ -78,9 +89,6 @@ pub(crate) enum Filter {
     /// In ascending order.
     Ids(Vec<u64>),
 }
-
-/// There are no users but the one every connection is.
-const USER: &[u8] = b"default";
 
 const HELLO_NEEDS_AUTH: CommandError = CommandError::fixed(
     "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> \
@@ -101,11 +109,15 @@ impl<'a> Command<'a> {
             Id::Echo => Self::Echo { message: words.word() },
             Id::Quit => Self::Quit,
             Id::Hello => return Self::parse_hello(words),
-            Id::Auth => match (words.word(), words.next(), words.len()) {
-                (password, None, _) => Self::Auth { user: USER, password, user_given: false },
-                (user, Some(password), 0) => Self::Auth { user, password, user_given: true },
-                _ => return Err(CommandError::SYNTAX),
-            },
+            Id::Auth => {
+                let command = words.at(0);
+                let (user, password, user_given) = match (words.word(), words.next(), words.len()) {
+                    (password, None, _) => (acl::DEFAULT, password, false),
+                    (user, Some(password), 0) => (user, password, true),
+                    _ => return Err(CommandError::SYNTAX),
+                };
+                Self::Auth { credentials: Credentials { user, password, command }, user_given }
+            }
             Id::Select => Self::Select { index: args::short_integer(words.word())? },
             Id::Reset => Self::Reset,
             Id::ClientId => Self::Id,
@@ -184,11 +196,11 @@ impl<'a> Command<'a> {
                 context.ok()
             }
             Self::Hello { version, options } => hello(context, version, options),
-            Self::Auth { user, password, user_given } => {
-                if !user_given && !context.shared.settings.has_password() {
+            Self::Auth { credentials, user_given } => {
+                if !user_given && context.shared.acl.users.default_user().is_nopass() {
                     return Err(NO_PASSWORD_SET);
                 }
-                authenticate(context.shared, context.client, user, password)?;
+                authenticate(context.shared, context.client, &credentials)?;
                 context.ok()
             }
             Self::Select { index: 0 } => context.ok(),
@@ -272,14 +284,15 @@ fn hello(
     while let Some(option) = options.next() {
         if is(option, "AUTH") && options.len() >= 2 {
             let (user, password) = (options.word(), options.word());
-            authenticate(context.shared, context.client, user, password)?;
+            let credentials = Credentials { user, password, command: options.at(0) };
+            authenticate(context.shared, context.client, &credentials)?;
         } else if is(option, "SETNAME") && options.len() >= 1 {
             context.client.entry.set_name(printable(options.word(), "Client names")?);
         } else {
             return Err(CommandError::quoting("ERR Syntax error in HELLO option '", option, "'"));
         }
     }
-    if !context.client.authenticated {
+    if !context.client.identity.is_authenticated() {
         return Err(HELLO_NEEDS_AUTH);
     }
     if let Some(version) = version {
@@ -305,18 +318,24 @@ fn hello(
     Ok(())
 }
 
-/// Without a password set, any password of the default user is right, as for Redis's `nopass` user.
+/// Logs the client in, or records that it could not.
 fn authenticate(
     shared: &Shared,
     client: &mut Client,
-    user: &[u8],
-    password: &[u8],
+    credentials: &Credentials<'_>,
 ) -> Result<(), CommandError> {
-    if user != USER || !shared.settings.password_is(password) {
-        return Err(CommandError::WRONG_PASSWORD);
+    let &Credentials { user, password, command } = credentials;
+    match shared.acl.users.log_in(&client.entry, user, password) {
+        Some(user) => {
+            client.identity.log_in(user);
+            Ok(())
+        }
+        None => {
+            let refusal = Refusal { reason: Reason::Login, object: command, user };
+            shared.acl.log.record(shared, client, refusal);
+            Err(CommandError::WRONG_PASSWORD)
+        }
     }
-    client.authenticated = true;
-    Ok(())
 }
 
 /// A name must not break the lines of CLIENT LIST: printable ASCII without blanks, as in Redis. Nor is it a place to keep data
@@ -363,9 +382,7 @@ impl<'a> Kill<'a> {
             } else if is(option, "LADDR") {
                 kill.local = Some(value);
             } else if is(option, "USER") {
-                if value != USER {
-                    return Err(CommandError::quoting("ERR No such user '", value, "'"));
-                }
+                kill.user = Some(value);
             } else if is(option, "SKIPME") && (is(value, "YES") || is(value, "NO")) {
                 kill.takes_own = is(value, "NO");
             } else {
@@ -376,8 +393,16 @@ impl<'a> Kill<'a> {
     }
 
     fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
+        if let Some(user) = self.user.filter(|user| context.shared.acl.users.get(user).is_none()) {
+            return Err(CommandError::quoting("ERR No such user '", user, "'"));
+        }
+        let is_user = |entry: &Entry, user: &[u8]| match entry.user_name() {
+            Some(name) => *name == *user,
+            None => user == acl::DEFAULT,
+        };
         let is_it = |entry: &Entry| {
-            self.id.is_none_or(|id| entry.id == id)
+            self.user.is_none_or(|user| is_user(entry, user))
+                && self.id.is_none_or(|id| entry.id == id)
                 && self.peer.is_none_or(|peer| entry.peer().as_bytes() == peer)
                 && self.local.is_none_or(|local| entry.local().as_bytes() == local)
         };

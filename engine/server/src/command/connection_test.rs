@@ -53,7 +53,7 @@ fn hello_chooses_the_protocol() {
 fn a_password_stands_before_everything_else() {
     let driver = Driver::new();
     let mut early = driver.connect();
-    driver.shared.settings.set_password(Some("secret".to_owned()));
+    driver.shared.set_password(Some("secret".to_owned()));
     early.check("ping", "+PONG\r\n");
     let mut client = driver.connect();
     client.check_all(
@@ -84,7 +84,7 @@ fn a_password_stands_before_everything_else() {
 #[test]
 fn a_stranger_may_not_send_much() {
     let driver = Driver::new();
-    driver.shared.settings.set_password(Some("secret".to_owned()));
+    driver.shared.set_password(Some("secret".to_owned()));
     let mut client = driver.connect();
     let reply = String::from_utf8(client.send(b"*11\r\n")).unwrap();
     assert!(reply.starts_with("-ERR Protocol error"), "{reply}");

@@ -11,6 +11,7 @@ pub(crate) mod error;
 mod float;
 pub(crate) mod glob;
 mod http;
+pub(crate) mod key_spec;
 pub(crate) mod keyspace;
 mod lcs;
 mod listing;
@@ -23,14 +24,15 @@ mod values;
 
 use plumbkv_resp::{ReplyWriter, Request};
 
+use crate::acl;
 use crate::client_limits::Limit;
 use crate::log::{PAUSE_SECONDS, Sparingly};
 use crate::replies::{Mark, Replies};
-use crate::session::{Client, Muting};
+use crate::session::{Client, Muting, Origin};
 use crate::shared::Shared;
 use args::Arguments;
 pub(crate) use error::CommandError;
-use table::{Group, Spec, flag};
+use table::{Group, Spec};
 
 /// One command with its arguments read and checked.
 #[derive(Debug)]
@@ -209,8 +211,8 @@ fn dispatch(
         }
         return Err(refuse(shared, client, spec, CommandError::wrong_arity(spec.name)));
     }
-    if !client.authenticated && !spec.has(flag::NO_AUTH) {
-        return Err(refuse(shared, client, spec, CommandError::NO_AUTH));
+    if !client.identity.is_unrestricted() {
+        authorize(shared, client, spec, &request)?;
     }
     if client.transaction.is_some() && !is_never_queued(spec.id) {
         if spec.id == table::Id::Shutdown {
@@ -245,6 +247,18 @@ fn refuse(shared: &Shared, client: &mut Client, spec: &'static Spec, error: Comm
     }
     client.discard(shared);
     CommandError::aborted(&error)
+}
+
+/// Checks a request against the rules of the client's user.
+fn authorize(
+    shared: &Shared,
+    client: &mut Client,
+    spec: &'static Spec,
+    request: &Request<'_>,
+) -> Result<(), CommandError> {
+    let Err(error) = acl::authorize(shared, client, spec, request) else { return Ok(()) };
+    // One that was queued before is answered within the reply of EXEC.
+    Err(if client.origin == Origin::Client { refuse(shared, client, spec, error) } else { error })
 }
 
 /// Adds a request to the client's transaction.

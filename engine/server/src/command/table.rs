@@ -107,7 +107,10 @@ impl Spec {
 
     /// Whether its second word names a sub-command.
     pub(crate) const fn is_container(&self) -> bool {
-        matches!(self.id, Id::Client | Id::Command | Id::Config | Id::Memory | Id::Object | Id::Script)
+        matches!(
+            self.id,
+            Id::Acl | Id::Client | Id::Command | Id::Config | Id::Memory | Id::Object | Id::Script
+        )
     }
 
     /// The sub-commands of this command, in table order.
@@ -205,6 +208,20 @@ commands! {
     Memory "memory" -2 [] (0 0 0) Server "4.0.0" "Depends on the sub-command." "A container for memory diagnostics commands.";
     MemoryUsage "memory|usage" -3 [READONLY] (2 2 1) Server "4.0.0" "O(1)" "Returns the memory accounted for a key, in bytes.";
     MemoryHelp "memory|help" 2 [] (0 0 0) Server "4.0.0" "O(1)" "Returns helpful text about the sub-commands of MEMORY.";
+    Acl "acl" -2 [] (0 0 0) Server "6.0.0" "Depends on the sub-command." "A container for access control list commands.";
+    AclCat "acl|cat" -2 [NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of commands." "Lists the categories, or the commands of a category.";
+    AclDeluser "acl|deluser" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of connections." "Deletes users and closes their connections.";
+    AclDryrun "acl|dryrun" -4 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "7.0.0" "O(1)" "Tells whether a user may execute a command, without executing it.";
+    AclGenpass "acl|genpass" -2 [NOSCRIPT] (0 0 0) Server "6.0.0" "O(1)" "Generates a random password.";
+    AclGetuser "acl|getuser" 3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of rules of the user." "Returns the rules of a user.";
+    AclHelp "acl|help" 2 [] (0 0 0) Server "6.0.0" "O(1)" "Returns helpful text about the sub-commands of ACL.";
+    AclList "acl|list" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of users." "Lists the users with their rules.";
+    AclLoad "acl|load" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(1)" "Reloads the users from a file; there is none.";
+    AclLog "acl|log" -2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of entries." "Returns the latest refused requests and logins, or resets the log.";
+    AclSave "acl|save" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(1)" "Saves the users to a file; there is none.";
+    AclSetuser "acl|setuser" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of rules." "Creates a user or changes its rules.";
+    AclUsers "acl|users" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of users." "Lists the names of the users.";
+    AclWhoami "acl|whoami" 2 [NOSCRIPT] (0 0 0) Server "6.0.0" "O(1)" "Returns the user of the connection.";
     Get "get" 2 [READONLY FAST] (1 1 1) String "1.0.0" "O(1)" "Returns the string value of a key.";
     Set "set" -3 [WRITE DENYOOM] (1 1 1) String "1.0.0" "O(1)" "Sets the string value of a key, optionally under a condition and with an expiration time.";
     Setnx "setnx" 3 [WRITE DENYOOM FAST] (1 1 1) String "1.0.0" "O(1)" "Sets the string value of a key only if the key does not exist.";
@@ -295,6 +312,15 @@ pub(crate) fn find_sub_command(container: &'static Spec, sub: &[u8]) -> Option<&
     container.sub_commands().find(|spec| {
         spec.name.split_once('|').is_some_and(|(_, name)| name.as_bytes().eq_ignore_ascii_case(sub))
     })
+}
+
+/// Finds what a request is for: a command, or a sub-command of a container.
+pub(crate) fn find_of_request(words: &[&[u8]]) -> Option<&'static Spec> {
+    let spec = find(words.first()?)?;
+    match words.get(1) {
+        Some(sub) if spec.is_container() => find_sub_command(spec, sub),
+        _ => Some(spec),
+    }
 }
 
 /// Finds `get` or `client|id`, as `COMMAND INFO` and `COMMAND DOCS` are asked.

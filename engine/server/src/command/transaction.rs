@@ -3,7 +3,8 @@
 use super::args::Arguments;
 use super::table::Id;
 use super::{CommandError, Context};
-use crate::session::Transaction;
+use crate::session::{Client, Transaction};
+use crate::shared::Shared;
 use crate::watches;
 
 /// Commands of transactions.
@@ -39,10 +40,10 @@ impl<'a> Command<'a> {
                 client.entry.record_queued(Some(0));
             }
             // A transaction that can be executed is executed by the session.
+            Self::Exec if client.transaction.is_none() => {
+                return Err(CommandError::fixed("ERR EXEC without MULTI"));
+            }
             Self::Exec => {
-                if client.transaction.is_none() {
-                    return Err(CommandError::fixed("ERR EXEC without MULTI"));
-                }
                 client.discard(context.shared);
                 return Err(CommandError::fixed(
                     "EXECABORT Transaction discarded because of previous errors.",

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use plumbkv::{Compression, Policy, Profile, SyncMode};
 
+use crate::acl::LONGEST_PASSWORD;
 use crate::client_limits::{Limit, Values};
 use crate::http::Http;
 use crate::listener::parse_address;
@@ -63,6 +64,9 @@ settings! {
     "script-cache-limit" "SIZE" false "Maximum size of all cached scripts; the oldest ones leave first [default: 16mb]";
     "script-memory-limit" "SIZE" false "Maximum memory of the Lua interpreter, at most an eighth of maxmemory [default: 16mb]";
     "busy-reply-threshold" "MILLISECONDS" false "Run time of a script after which other clients get BUSY [default: 5000]";
+    "acl-max-users" "COUNT" false "Maximum number of users, the default user included [default: 1000]";
+    "acl-max-rules" "COUNT" false "Maximum number of passwords, patterns, command rules and selectors of one user [default: 1000]";
+    "acllog-max-len" "COUNT" false "Maximum number of entries of ACL LOG; older ones leave [default: 128]";
     "io" "auto|epoll|uring" false "I/O back end: io_uring needs Linux 6.1 and a seccomp profile that allows it; auto uses it where available, otherwise epoll [default: auto]";
     "io-threads" "COUNT|auto" false "I/O threads, 1 to 64 [default: auto, half of the CPUs available to the process, at most 8]";
     "busy-poll" "MICROSECONDS" false "How long an idle I/O thread polls before it sleeps: lower latency for one connection, at the cost of a CPU [default: 0]";
@@ -204,6 +208,18 @@ impl Layers {
         Ok(values)
     }
 
+    fn password(&self) -> Result<Option<String>, ConfigError> {
+        let password = self.one("password", None, |text| Ok(Some(text.to_owned())))?;
+        match (&password, self.0.get("password")) {
+            // The error does not show it.
+            (Some(text), Some((_, origin))) if text.len() > LONGEST_PASSWORD => Err(ConfigError::Setting {
+                origin: origin.clone(),
+                reason: format!("a password has at most {LONGEST_PASSWORD} bytes"),
+            }),
+            _ => Ok(password.filter(|text| !text.is_empty())),
+        }
+    }
+
     fn storage(&self) -> Result<Option<Storage>, ConfigError> {
         let directory = self.one("data", None, |value| storage::directory(value).map(Some))?;
         let Some(directory) = directory else {
@@ -240,7 +256,6 @@ impl Layers {
                 .collect::<Result<_, _>>()?,
             None => vec![SocketAddr::from(([127, 0, 0, 1], 6379))],
         };
-        let text = |value: &str| Ok(Some(value.to_owned()));
         Ok(Config {
             listen,
             unix_socket: self.one("unix-socket", None, |value| Ok(Some(PathBuf::from(value))))?,
@@ -251,7 +266,7 @@ impl Layers {
                 value.parse().map_err(|_| format!("expected one of {}", known()))
             })?,
             samples: self.one("maxmemory-samples", 5, |value| whole(value, 1, 64))? as u32,
-            password: self.one("password", None, text)?.filter(|password| !password.is_empty()),
+            password: self.password()?,
             protected_mode: self.one("protected-mode", true, yes_or_no)?,
             max_clients: self.one("maxclients", 10_000, |value| whole(value, 1, u64::from(u32::MAX)))?,
             timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,

@@ -125,7 +125,7 @@ fn commands(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     })?;
     by_command(
         "command_rejections",
-        "Requests refused before execution, by command: wrong number of arguments, or not authenticated",
+        "Requests refused before execution, by command: wrong number of arguments, not authenticated, or not permitted",
         |calls| calls.rejected,
     )?;
     let codes = shared.command_stats.error_codes();

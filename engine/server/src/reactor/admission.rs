@@ -66,7 +66,7 @@ fn refusal(shared: &Shared, peer: Option<SocketAddr>) -> Option<&'static str> {
     if shared.clients.count() as u64 >= shared.settings.max_clients() {
         return Some(TOO_MANY);
     }
-    let guarded = shared.settings.protected_mode() && !shared.settings.has_password();
+    let guarded = shared.settings.protected_mode() && shared.acl.users.default_user().is_nopass();
     (guarded && peer.is_some_and(|peer| !is_loopback(peer.ip()))).then_some(PROTECTED)
 }
 
@@ -110,9 +110,9 @@ mod tests {
         assert_eq!(refusal(&driver.shared, stranger), Some(PROTECTED));
         assert_eq!(refusal(&driver.shared, near), None);
         assert_eq!(refusal(&driver.shared, None), None);
-        driver.shared.settings.set_password(Some("secret".to_owned()));
+        driver.shared.set_password(Some("secret".to_owned()));
         assert_eq!(refusal(&driver.shared, stranger), None);
-        driver.shared.settings.set_password(None);
+        driver.shared.set_password(None);
         driver.shared.settings.set_protected_mode(false);
         assert_eq!(refusal(&driver.shared, stranger), None);
         driver.shared.settings.set_max_clients(1);

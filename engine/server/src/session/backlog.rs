@@ -49,7 +49,7 @@ impl Session {
     /// Replies that may wait for this client before backpressure begins, in bytes: a megabyte, but no large part of a small
     /// store.
     pub(crate) fn high_water(&self, shared: &Shared) -> usize {
-        if !self.client.authenticated {
+        if !self.client.identity.is_authenticated() {
             return UNAUTHENTICATED_HIGH_WATER;
         }
         usize::try_from(shared.database.cap() / 32).unwrap_or(MOST_WAITING).clamp(LEAST_WAITING, MOST_WAITING)
@@ -57,7 +57,7 @@ impl Session {
 
     /// What this client may make the server hold while it does not read.
     pub(crate) fn backlog(&self, shared: &Shared) -> Backlog {
-        if !self.client.authenticated {
+        if !self.client.identity.is_authenticated() {
             let (requests, replies) = (UNAUTHENTICATED_REQUEST, UNAUTHENTICATED_HIGH_WATER);
             return Backlog { requests, replies, bound: Bound::Unauthenticated };
         }

@@ -6,7 +6,7 @@
 use plumbkv::Buffer;
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser};
 
-use super::{Client, run};
+use super::{Client, Origin, run};
 use crate::client_limits::Limit;
 use crate::command::CommandError;
 use crate::command::table::Id;
@@ -107,8 +107,11 @@ impl Transaction {
         }
         // A script cannot be begun anew behind commands that are done.
         let is_hasty = std::mem::replace(&mut client.is_hasty, false);
+        let origin = std::mem::replace(&mut client.origin, Origin::Transaction);
+        // The user may have been changed since the commands were queued.
+        client.identity.refresh(shared);
         let result = self.reply(shared, client, output);
-        client.is_hasty = is_hasty;
+        (client.is_hasty, client.origin) = (is_hasty, origin);
         if let Err(error) = result {
             output.go_back(start);
             ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());

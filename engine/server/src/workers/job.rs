@@ -9,7 +9,7 @@ use crate::command::CommandError;
 use crate::reactor::pending::Pending;
 use crate::reactor::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::Replies;
-use crate::session::{Next, Session, Transaction};
+use crate::session::{Identity, Next, Session, Transaction};
 use crate::shared::Shared;
 use crate::watches;
 
@@ -28,6 +28,7 @@ pub(crate) struct Ticket {
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) version: Version,
+    pub(crate) identity: Identity,
     pub(crate) entry: Arc<Entry>,
 }
 
@@ -47,6 +48,8 @@ pub(crate) struct Done {
     pub(crate) closes: bool,
     /// Of the replies from now on.
     pub(crate) version: Version,
+    /// Of the client from now on.
+    pub(crate) identity: Identity,
 }
 
 pub(crate) enum Reply {
@@ -87,14 +90,15 @@ impl Desk {
 
 impl Job {
     pub(super) fn execute(self, shared: &Shared, ticket: Ticket, desk: &mut Desk) -> Done {
-        let Self { work, version, entry } = self;
-        let mut session = Session::on_behalf(shared, Arc::clone(&entry), version);
+        let Self { work, version, identity, entry } = self;
+        let mut session = Session::on_behalf(shared, Arc::clone(&entry), version, identity);
         let request = match work {
             Work::Request(request) => request,
             Work::Transaction(transaction) => {
                 session.execute_on_worker(shared, *transaction, &mut desk.replies);
                 let (closes, version) = (session.is_closing(), session.version());
-                return Done { ticket, reply: desk.reply(shared, version), closes, version };
+                let identity = session.identity().clone();
+                return Done { ticket, reply: desk.reply(shared, version), closes, version, identity };
             }
         };
         let start = desk.replies.mark();
@@ -109,7 +113,9 @@ impl Job {
             // WATCH of a connection that has ended meanwhile.
             watches::unwatch(shared, &entry);
         }
-        Done { ticket, reply: desk.reply(shared, version), closes: progress.next == Next::Close, version }
+        let closes = progress.next == Next::Close;
+        let identity = session.identity().clone();
+        Done { ticket, reply: desk.reply(shared, version), closes, version, identity }
     }
 }
 

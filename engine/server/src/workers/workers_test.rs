@@ -7,6 +7,7 @@ use plumbkv_resp::Version;
 
 use super::*;
 use crate::reactor::pool::Kept;
+use crate::session::Identity;
 use crate::session::test_support::Driver;
 
 struct Crew {
@@ -30,7 +31,9 @@ impl Crew {
         let entry = self.shared.clients.add(String::new(), String::new(), 0, 0);
         let ticket = Ticket { thread, slot, client: entry.id };
         let request = Kept::Piece(line.as_bytes().to_vec());
-        self.workers.submit(ticket, Job { work: Work::Request(request), version: Version::Resp2, entry });
+        let identity = Identity::of_connection(&self.shared);
+        let work = Work::Request(request);
+        self.workers.submit(ticket, Job { work, version: Version::Resp2, identity, entry });
     }
 
     fn receive(&self, thread: usize, count: usize) -> Vec<Done> {

@@ -51,7 +51,7 @@ fn settings_are_read_and_changed() {
     );
     assert!(!driver.shared.settings.protected_mode());
     assert_eq!(driver.shared.settings.max_clients(), 50);
-    assert!(driver.shared.settings.password_is(b"secret"));
+    driver.connect().check("auth secret", "+OK\r\n");
     assert_eq!(driver.connect().ask("ping"), "-NOAUTH Authentication required.\r\n");
 }
 

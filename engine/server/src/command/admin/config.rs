@@ -2,6 +2,7 @@
 
 use plumbkv::Policy;
 
+use crate::acl::LONGEST_PASSWORD;
 use crate::client_limits::Limit;
 use crate::command::args::{Arguments, parse_integer};
 use crate::command::{CommandError, Context, glob};
@@ -73,7 +74,12 @@ static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "requirepass",
         get: |shared| shared.settings.password().unwrap_or_default(),
-        set: Some(|text| Ok(Change::Password((!text.is_empty()).then(|| text.to_owned())))),
+        set: Some(|text| {
+            if text.len() > LONGEST_PASSWORD {
+                return Err(format!("argument must have {LONGEST_PASSWORD} bytes at most"));
+            }
+            Ok(Change::Password((!text.is_empty()).then(|| text.to_owned())))
+        }),
     },
     Parameter {
         name: "protected-mode",
@@ -133,6 +139,9 @@ static PARAMETERS: &[Parameter] = &[
     limit!("script-cache-limit", Limit::ScriptTexts),
     limit!("script-memory-limit", Limit::ScriptMemory),
     limit!("busy-reply-threshold", Limit::BusyMs),
+    limit!("acl-max-users", Limit::AclUsers),
+    limit!("acl-max-rules", Limit::AclRules),
+    limit!("acllog-max-len", Limit::AclLog),
     Parameter { name: "io-backend", get: |shared| shared.facts.io_backend.to_owned(), set: None },
 ];
 
@@ -209,7 +218,7 @@ fn apply(shared: &Shared, change: Change) -> Result<(), String> {
             shared.database.set_samples(samples).map_err(|error| error.to_string())?;
             shared.settings.set_samples(samples);
         }
-        Change::Password(password) => shared.settings.set_password(password),
+        Change::Password(password) => shared.set_password(password),
         Change::ProtectedMode(on) => shared.settings.set_protected_mode(on),
         Change::MaxClients(count) => shared.settings.set_max_clients(count),
         Change::TimeoutSeconds(seconds) => shared.settings.set_timeout_seconds(seconds),

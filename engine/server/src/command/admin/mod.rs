@@ -1,6 +1,7 @@
-//! Commands about the server: COMMAND, CONFIG, INFO, MEMORY, FLUSHALL, DBSIZE, TIME, ROLE, SHUTDOWN.
+//! Commands about the server: ACL, COMMAND, CONFIG, INFO, MEMORY, FLUSHALL, DBSIZE, TIME, ROLE, SHUTDOWN.
 
 mod absent;
+mod acl;
 mod catalogue;
 mod config;
 pub(crate) mod counting;
@@ -17,6 +18,7 @@ use super::{CommandError, Context};
 /// Commands about the server.
 #[derive(Debug)]
 pub(crate) enum Command<'a> {
+    Acl(acl::Query<'a>),
     Catalogue(catalogue::Query<'a>),
     ConfigGet { patterns: Arguments<'a> },
     ConfigSet { pairs: Arguments<'a> },
@@ -61,9 +63,22 @@ impl<'a> Command<'a> {
             Id::MemoryUsage => Self::parse_memory_usage(words)?,
             Id::Role => Self::Role,
             Id::Shutdown => Self::parse_shutdown(words)?,
+            Id::AclHelp => Self::Help(Id::Acl),
             Id::CommandHelp => Self::Help(Id::Command),
             Id::ConfigHelp => Self::Help(Id::Config),
             Id::MemoryHelp => Self::Help(Id::Memory),
+            Id::AclCat
+            | Id::AclDeluser
+            | Id::AclDryrun
+            | Id::AclGenpass
+            | Id::AclGetuser
+            | Id::AclList
+            | Id::AclLoad
+            | Id::AclLog
+            | Id::AclSave
+            | Id::AclSetuser
+            | Id::AclUsers
+            | Id::AclWhoami => Self::Acl(acl::Query::parse(id, words)?),
             _ => return Err(CommandError::not_served()),
         })
     }
@@ -104,6 +119,7 @@ impl<'a> Command<'a> {
     pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
         let database = &context.shared.database;
         match self {
+            Self::Acl(query) => query.answer(context),
             Self::Catalogue(query) => query.answer(context),
             Self::ConfigGet { patterns } => config::get(context, patterns),
             Self::ConfigSet { pairs } => config::set(context, pairs),

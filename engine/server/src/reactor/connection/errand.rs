@@ -38,7 +38,7 @@ impl Connection {
     /// Takes the reply of the request that was executed elsewhere: a short one to the turn's, a long one to what waits. What was held back can be resumed then.
     pub(crate) fn end_errand(&mut self, pool: &mut Pool, done: Done, replies: &mut Replies) {
         self.errand = Errand::None;
-        self.session.set_version(done.version);
+        self.session.take_over(done.version, done.identity);
         match (done.reply, self.session.takes_back_reply()) {
             (Reply::Short(_), true) => {}
             (Reply::Long(mut pending), true) => pending.clear(pool),
@@ -86,7 +86,8 @@ impl Connection {
         match work {
             Some(work) => {
                 let (version, entry) = (self.session.version(), Arc::clone(self.session.entry()));
-                self.errand = Errand::Ready(Job { work, version, entry });
+                let identity = self.session.identity().clone();
+                self.errand = Errand::Ready(Job { work, version, identity, entry });
             }
             None => self.complain(shared, replies, TOO_LONG),
         }
