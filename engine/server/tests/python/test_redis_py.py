@@ -247,6 +247,32 @@ def administration(r):
     assert 0 < r.memory_usage("a") < 1000 and r.memory_usage("nothing") is None
 
 
+def users(r):
+    options = r.connection_pool.connection_kwargs
+    assert r.acl_setuser("app", reset=True, enabled=True, passwords=["+secret"], keys=["app:*"], categories=["+@read"])
+    user = r.acl_getuser("app")
+    assert user["enabled"] is True and user["keys"] == ["~app:*"] and user["categories"] == ["-@all", "+@read"], user
+    assert sorted(r.acl_users()) in (["app", "default"], [b"app", b"default"])
+    r.acl_log_reset()
+    with connect(options["host"], options["port"], username="app", password="secret") as app:
+        assert app.get("app:1") is None
+        for denied in (lambda: app.get("other"), lambda: app.set("app:1", "x")):
+            try:
+                denied()
+            except redis.exceptions.NoPermissionError:
+                pass
+            else:
+                raise AssertionError("a denied command was executed")
+        assert {entry["object"] for entry in r.acl_log()} >= {"other", "set"}, r.acl_log()
+        assert r.acl_deluser("app") == 1
+        try:
+            app.get("app:1")
+        except redis.RedisError:
+            pass
+        else:
+            raise AssertionError("a deleted user was served")
+
+
 def errors(r):
     try:
         r.execute_command("NOSUCH", "a")
@@ -282,6 +308,7 @@ TESTS = [
     large_values,
     connection,
     administration,
+    users,
     errors,
 ]
 

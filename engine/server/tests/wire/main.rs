@@ -5,6 +5,7 @@
 // All of this is test code; clippy only exempts functions that carry `#[test]` themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod acl;
 mod backpressure;
 mod blocking;
 mod cap;

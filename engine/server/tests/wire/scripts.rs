@@ -51,6 +51,19 @@ fn a_script_that_never_ends_is_told_and_killed() {
     }
 }
 
+/// Rules hold for the one command that is executed meanwhile.
+#[test]
+fn a_user_needs_permission_to_kill_a_script() {
+    let server = Server::start(&[]);
+    let mut user = server.client();
+    user.check("ACL SETUSER u on nopass +@all -script|kill", b"+OK\r\n");
+    user.check("AUTH u x", b"+OK\r\n");
+    let (mut runner, mut other) = begin_endless(&server);
+    user.check("SCRIPT KILL", b"-NOPERM this user has no permissions to run the 'script|kill' command\r\n");
+    other.check("SCRIPT KILL", b"+OK\r\n");
+    assert!(runner.receive().starts_with(b"-ERR Error running script: Script killed by user"));
+}
+
 /// What has changed something cannot be ended half way.
 #[test]
 fn a_script_that_has_written_is_not_killed() {
