@@ -3,8 +3,7 @@
 use super::args::Arguments;
 use super::table::Id;
 use super::{CommandError, Context};
-use crate::session::{Client, Transaction};
-use crate::shared::Shared;
+use crate::session::Transaction;
 use crate::watches;
 
 /// Commands of transactions.
