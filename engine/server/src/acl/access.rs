@@ -1,7 +1,7 @@
 //! Enforcement: whether the user of a client may execute a request, and the error where not.
 //!
-//! [`authorize`] is the only place. It is called before a request is executed or queued, again for each
-//! queued request at EXEC, and before a script's command; never for a user with all rights.
+//! [`authorize`] is the only place. It is called before a request is executed or queued, again for
+//! each queued request at EXEC, and before a script's command; never for a user with all rights.
 
 use super::log::{Reason, Refusal};
 use crate::client_limits::Limit;
@@ -20,8 +20,8 @@ pub(crate) enum Denied {
     Key(usize),
 }
 
-/// Checks a request of a client that is not known to have all rights. The request has a length that `spec`
-/// accepts.
+/// Checks a request of a client that is not known to have all rights. The request has a length that
+/// `spec` accepts.
 ///
 /// # Errors
 /// The client has to authenticate, or its user may not do this; the log records the latter.

@@ -1,8 +1,9 @@
 //! Command rules of a selector: the commands that it allows, and the rules that say so.
 //!
-//! `ACL LIST` shows the rules in the order they were given, without those that have no effect: a rule
-//! replaces earlier ones about commands that it covers, and one that changes nothing is not kept.
-//! Redis 7.2 keeps rules in a similar way; 7.0 derives rules from the allowed commands, in random order.
+//! `ACL LIST` shows the rules in the order they were given, without those that have no effect: a
+//! rule replaces earlier ones about commands that it covers, and one that changes nothing is not
+//! kept. Redis 7.2 keeps rules in a similar way; 7.0 derives rules from the allowed commands, in
+//! random order.
 
 use super::category;
 use super::command_set::CommandSet;
@@ -236,7 +237,8 @@ mod tests {
             let line: Vec<&str> =
                 (0..random.usize(1..8)).map(|_| words[random.usize(..words.len())]).collect();
             let given = rules(&line.join(" "));
-            // Without normalization: each rule changes the set, and what it covers loses its first words.
+            // Without normalization: each rule changes the set, and what it covers loses its first
+            // words.
             let (mut allowed, mut select_0) = (CommandSet::default(), false);
             for rule in &line {
                 let (allows, name) = (rule.starts_with('+'), &rule[1..]);

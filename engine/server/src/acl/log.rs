@@ -1,7 +1,8 @@
 //! Security log (`ACL LOG`): requests that were denied, and failed logins.
 //!
-//! Entries about the same thing within a minute are one entry with a counter. The log keeps the newest
-//! `acllog-max-len` entries, which count under the memory cap: one for which there is no memory is not kept.
+//! Entries about the same thing within a minute are one entry with a counter. The log keeps the
+//! newest `acllog-max-len` entries, which count under the memory cap: one for which there is no
+//! memory is not kept.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

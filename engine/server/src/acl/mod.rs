@@ -1,12 +1,12 @@
 //! Access control lists (ACL): users with passwords and rules, and the log of what was refused.
 //!
-//! A [`User`] is an immutable snapshot. `ACL SETUSER` changes a copy and puts it into the table; each
-//! connection holds the snapshot of its user and takes a new one when the version of the settings has grown
-//! ([`crate::session::Identity`]). So a request of a user with all rights costs one branch and no lock.
-//! [`authorize`] is the one place where requests are checked.
+//! A [`User`] is an immutable snapshot. `ACL SETUSER` changes a copy and puts it into the table;
+//! each connection holds the snapshot of its user and takes a new one when the version of the
+//! settings has grown ([`crate::session::Identity`]). So a request of a user with all rights costs
+//! one branch and no lock. [`authorize`] is the one place where requests are checked.
 //!
-//! A user's rules form selectors ([`selector`]): the user's own, and those in parentheses. One of them has to
-//! allow the command ([`commands`], [`category`]) and all of its keys ([`patterns`]).
+//! A user's rules form selectors ([`selector`]): the user's own, and those in parentheses. One of
+//! them has to allow the command ([`commands`], [`category`]) and all of its keys ([`patterns`]).
 
 mod access;
 pub(crate) mod category;

@@ -29,7 +29,8 @@ pub(super) enum RuleError {
     FirstWordOfSubCommand,
 }
 
-/// Whether a name or pattern contains blanks or NUL bytes, which would break the lines of `ACL LIST`.
+/// Whether a name or pattern contains blanks or NUL bytes, which would break the lines of `ACL
+/// LIST`.
 pub(super) fn has_blanks(text: &[u8]) -> bool {
     text.iter().any(|byte| matches!(byte, b' ' | b'\t'..=b'\r' | 0))
 }

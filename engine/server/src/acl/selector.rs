@@ -1,4 +1,5 @@
-//! Selectors: commands, keys and channels that are allowed together. A user has one, and more in parentheses.
+//! Selectors: commands, keys and channels that are allowed together. A user has one, and more in
+//! parentheses.
 
 use super::access::Denied;
 use super::commands::CommandRules;

@@ -143,7 +143,8 @@ impl User {
         Ok(())
     }
 
-    /// Whether the user may execute a request, and what is denied first where no selector allows it.
+    /// Whether the user may execute a request, and what is denied first where no selector allows
+    /// it.
     pub(crate) fn check<W: Words + ?Sized>(
         &self,
         spec: &'static Spec,
@@ -201,7 +202,8 @@ impl User {
         self.passwords.iter().map(PasswordHash::digits)
     }
 
-    /// Commands, keys and channels as `ACL GETUSER` shows them: of the user itself, then of each selector.
+    /// Commands, keys and channels as `ACL GETUSER` shows them: of the user itself, then of each
+    /// selector.
     pub(crate) fn permissions(&self) -> impl Iterator<Item = [Vec<u8>; 3]> {
         self.all_selectors().map(|selector| {
             let [mut commands, mut keys, mut channels] = [Vec::new(), Vec::new(), Vec::new()];

@@ -68,7 +68,8 @@ impl Users {
         if is_too_long || !user.accepts(password) {
             return None;
         }
-        // A user who was deleted meanwhile is not there any more; one who is deleted later is found in the entry.
+        // A user who was deleted meanwhile is not there any more; one who is deleted later is found
+        // in the entry.
         let users = self.by_name();
         let user = &users.get(name)?.user;
         entry.set_user((!user.is_default()).then(|| Arc::clone(user.name())));
@@ -134,8 +135,8 @@ impl Users {
         Ok(())
     }
 
-    /// ACL DELUSER: deletes users, and ends all of their connections but `own`, which the caller ends behind its
-    /// reply. Answers how many users there were.
+    /// ACL DELUSER: deletes users, and ends all of their connections but `own`, which the caller
+    /// ends behind its reply. Answers how many users there were.
     pub(crate) fn delete(&self, shared: &Shared, own: &Entry, names: &[&[u8]]) -> usize {
         let mut users = self.by_name();
         let mut deleted = BTreeSet::new();

@@ -1,6 +1,7 @@
 //! Key specifications: which words of a request are keys, and what the command does with each.
 //!
-//! `COMMAND INFO`, `COMMAND GETKEYS` and the key permissions of users ([`crate::acl`]) use the same ones.
+//! `COMMAND INFO`, `COMMAND GETKEYS` and the key permissions of users ([`crate::acl`]) use the same
+//! ones.
 
 use plumbkv_resp::Request;
 
@@ -102,7 +103,8 @@ fn is_script(spec: &Spec) -> bool {
     matches!(spec.id, Id::Eval | Id::EvalRo | Id::Evalsha | Id::EvalshaRo)
 }
 
-/// The keys of a request, each as its place and its use. The request has a length that `spec` accepts.
+/// The keys of a request, each as its place and its use. The request has a length that `spec`
+/// accepts.
 pub(crate) fn keys_of<W: Words + ?Sized>(spec: &Spec, words: &W) -> Keys {
     if is_script(spec) {
         return script_keys(spec, words);
@@ -124,8 +126,9 @@ pub(crate) fn keys_of<W: Words + ?Sized>(spec: &Spec, words: &W) -> Keys {
     }
 }
 
-/// The keys that a script declares. There are none where their number is not that of words, because the command fails then. `atoi` reads a
-/// number that is not written as an integer, and nothing is known of such keys, as in Redis.
+/// The keys that a script declares. There are none where their number is not that of words, because
+/// the command fails then. `atoi` reads a number that is not written as an integer, and nothing is
+/// known of such keys, as in Redis.
 fn script_keys<W: Words + ?Sized>(spec: &Spec, words: &W) -> Keys {
     let first = KEY_COUNT + 1;
     let rest = words.count().saturating_sub(first);

@@ -13,7 +13,8 @@ pub(crate) struct Identity {
     is_authenticated: bool,
     /// Authenticated as a user with all rights: requests are executed without a further check.
     is_unrestricted: bool,
-    /// The version of the settings ([`crate::client_limits::Limits::version`]) before the user was looked up.
+    /// The version of the settings ([`crate::client_limits::Limits::version`]) before the user was
+    /// looked up.
     version: u64,
 }
 

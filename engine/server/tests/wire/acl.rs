@@ -1,8 +1,8 @@
-//! Users on real sockets: replies compared with redis-server to the byte, and what happens to connections
-//! on several threads and to requests that a worker executes.
+//! Users on real sockets: replies compared with redis-server to the byte, and what happens to
+//! connections on several threads and to requests that a worker executes.
 //!
-//! `acl.txt` holds lines that run on both servers. Where Redis answers in random order, or differs on purpose,
-//! the line is in the unit tests or in `docs` instead.
+//! `acl.txt` holds lines that run on both servers. Where Redis answers in random order, or differs
+//! on purpose, the line is in the unit tests or in `docs` instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -29,7 +29,8 @@ impl<'a> Connections<'a> {
         Self { connect: Box::new(connect), hello, open: BTreeMap::new() }
     }
 
-    /// The reply to a command of one connection, which is opened when it is used first; `None` if it was closed.
+    /// The reply to a command of one connection, which is opened when it is used first; `None` if
+    /// it was closed.
     fn ask(&mut self, letter: char, line: &str) -> Option<Vec<u8>> {
         let client = self.open.entry(letter).or_insert_with(|| {
             let mut client = (self.connect)();

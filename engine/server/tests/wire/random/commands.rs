@@ -9,8 +9,8 @@
 //! - `HELLO`, `INFO`, `COMMAND` with its descriptions, `CLIENT ID`, `INFO` and `LIST`, `TIME` and
 //!   texts of help name the server, the moment or the commands that there are. `MEMORY USAGE`
 //!   counts another layout, and in Redis expired keys, too.
-//! - `RANDOMKEY` answers any key. `DBSIZE` counts expired keys until a server removes them, and is
-//!   an upper bound on a durable store.
+//! - `RANDOMKEY` answers any key. `DBSIZE` counts expired keys until a server removes them.
+//! - `ACL` is compared elsewhere, with random users (`acl.rs`).
 //! - `OBJECT ENCODING` says how Redis would hold the value after `SET`, so it is compared exactly
 //!   behind `SET` alone. `OBJECT REFCOUNT` counts Redis's own references in a transaction. `FREQ`
 //!   and `IDLETIME` of `OBJECT` are not served.
