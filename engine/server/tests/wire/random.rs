@@ -21,7 +21,7 @@ use commands::{Compared, Generator, NOT_DRAWN, Request};
 use words::Word;
 
 /// Commands of a test unless the environment says otherwise.
-const COMMANDS: u64 = 10_000;
+const COMMANDS: u64 = 20_000;
 
 /// Requests that a failing test prints.
 const PRINTED: usize = 60;
@@ -157,14 +157,19 @@ impl Test {
                 0 => self.quit(connection),
                 1 => self.mute(connection),
                 2..=9 => self.observe(),
+                10..=29 => self.watch(connection),
                 _ => {
                     let requests = self.generator.pipeline();
-                    self.send(connection, &requests, &[]);
-                    self.compare(connection, &requests);
+                    self.exchange(connection, &requests);
                 }
             }
         }
         self.observe();
+    }
+
+    fn exchange(&mut self, connection: usize, requests: &[Request]) {
+        self.send(connection, requests, &[]);
+        self.compare(connection, requests);
     }
 
     fn send(&mut self, connection: usize, requests: &[Request], behind: &[u8]) {
@@ -228,12 +233,30 @@ impl Test {
         dumps.push(payload.to_vec());
     }
 
+    /// A watch, few commands on its key, mostly of the other connection, and a transaction: which of
+    /// them fail it?
+    fn watch(&mut self, connection: usize) {
+        let key = self.generator.words.key();
+        let watching = vec![
+            exactly(&["DISCARD"]),
+            Request { words: vec![b"WATCH".to_vec(), key.clone()], ..exactly(&[]) },
+        ];
+        self.exchange(connection, &watching);
+        let is_own = self.random.u32(..8) == 0;
+        // In a transaction of its own it would change nothing.
+        let mut changes = if is_own { Vec::new() } else { vec![exactly(&["DISCARD"])] };
+        for _ in 0..self.random.u32(1..3) {
+            changes.push(self.generator.about(&key));
+        }
+        self.exchange(if is_own { connection } else { 1 - connection }, &changes);
+        self.exchange(connection, &[exactly(&["MULTI"]), exactly(&["PING"]), exactly(&["EXEC"])]);
+    }
+
     /// A pipeline that ends with QUIT, and a new connection.
     fn quit(&mut self, connection: usize) {
         let mut requests = self.generator.pipeline();
-        requests.push(Request { words: vec![b"qUit".to_vec()], compared: Compared::Exactly });
-        self.send(connection, &requests, &[]);
-        self.compare(connection, &requests);
+        requests.push(exactly(&["qUit"]));
+        self.exchange(connection, &requests);
         let end = self.pairs[connection].receive();
         assert_eq!(end, (None, None), "after QUIT");
         self.pairs[connection] = Pair::connect(&self.server, &self.redis, self.hello);

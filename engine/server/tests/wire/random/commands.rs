@@ -34,7 +34,7 @@
 //! - Names of options end at a NUL byte, and names of commands sometimes do.
 
 use super::scripts;
-use super::words::{Word, Words};
+use super::words::{self, Word, Words};
 
 /// How the two replies to a request are compared. Errors are always the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ const COMMANDS: &[Row] = &[
     (3, Exactly, |g| words!(g, "PSETEX", g.words.key(), g.words.milliseconds(), g.words.value())),
     (3, Exactly, |g| words!(g, "GETSET", g.words.key(), g.words.value())),
     (3, Exactly, |g| words!(g, "GETDEL", g.words.key())),
-    (5, Exactly, |g| words!(g, "GETEX", g.words.key(); g.getex_options())),
+    (8, Exactly, |g| words!(g, "GETEX", g.words.key(); g.getex_options())),
     (3, Exactly, |g| words!(g, "MGET"; g.words.keys())),
     (3, Exactly, |g| words!(g, "MSET"; g.words.pairs())),
     (3, Exactly, |g| words!(g, "MSETNX"; g.words.pairs())),
@@ -301,6 +301,24 @@ impl Generator {
             words.iter_mut().for_each(|word| word.truncate(MOST_QUOTED));
         }
         request
+    }
+
+    /// A command of the table, mostly on this key.
+    pub(super) fn about(&mut self, key: &[u8]) -> Request {
+        loop {
+            let mut request = self.changed();
+            let keys = request.words.iter_mut().skip(1).filter(|word| words::is_key(word));
+            let mut count = 0;
+            for word in keys {
+                count += 1;
+                if !self.words.seldom(4) {
+                    *word = key.to_vec();
+                }
+            }
+            if count > 0 {
+                return request;
+            }
+        }
     }
 
     /// A command of the table that is a part of another request, if it is compared as that one can

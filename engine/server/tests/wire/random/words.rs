@@ -10,6 +10,10 @@ pub(super) type Word = Vec<u8>;
 /// become one that waits or ends a server.
 const KEYS: &[u8] = b"a|b|c|key:1||two words|line\r\nbreak|nul\0byte|\xff\xfe";
 
+pub(super) fn is_key(word: &[u8]) -> bool {
+    KEYS.split(|byte| *byte == b'|').any(|key| key == word)
+}
+
 /// Texts that are no numbers.
 const TEXTS: &[u8] =
     b"|x|plumb|Hello-World|\0|\r\n|a\r\nb\r\n|\r\n$5\r\n|\xff|\x80\xff\0\r|\xc3\xa9\xe2\x82\xac|true|\
