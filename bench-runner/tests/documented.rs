@@ -108,7 +108,8 @@ const CASES: &[Case] = &[
     ),
     ("bench-runner compare 0.2.0 0.3.0", "", "", Here, &[3]),
     ("bench-runner --format json compare 0.2.0 0.3.0", "", "", Here, &[3]),
-    ("bench-runner compare 0.5.0 latest --metric ops_per_second", "", "", Here, &[1]),
+    // No machine has both sides; or, on a machine of 0.5.0, the commands above left a run of it that shares no scenario.
+    ("bench-runner compare 0.5.0 latest --metric ops_per_second", "", "", Here, &[1, 3]),
     ("bench-runner claims", "", "", Here, &[0]),
     ("bench-runner claims --run latest", "", "", Here, &[0]),
     ("bench-runner claims --check", "", "", Here, &[2]),

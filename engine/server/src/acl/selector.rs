@@ -49,7 +49,7 @@ impl Selector {
         Ok(())
     }
 
-    /// Whether it allows everything, channels included: these do not matter to any command yet.
+    /// Whether it allows everything, channels included, though no command has any.
     pub(super) fn is_all(&self) -> bool {
         self.commands.is_all() && self.keys.is_all() && self.channels.is_all()
     }
