@@ -65,15 +65,14 @@ impl Loaded {
             }
             _ => {
                 let mut client = Client::connect(&target.address, LOAD_PATIENCE)?;
-                // One that this runner started is emptied in any case: a store that estimates how many keys it has counts versions of keys that
-                // were written and deleted before. In one of somebody else there may be other databases beside an empty one.
-                let is_own = bench.step.mode != Mode::External;
-                let holds = is_own
-                    || self.dirty
-                    || *self != Self::default()
-                    || client.held()?.is_some_and(|held| held > 0);
+                let holds =
+                    self.dirty || *self != Self::default() || client.held()?.is_some_and(|held| held > 0);
                 if holds {
                     client.empty()?;
+                } else if bench.step.mode != Mode::External {
+                    // A store that estimates how many keys it has counts versions of keys that were written and deleted before. One that does not
+                    // know the command holds nothing, as it says. In somebody else's there may be other databases beside an empty one.
+                    let _ = client.empty();
                 }
                 client.fill(0..phase.keys, &workload.length, values)?;
                 let held = client.held()?.filter(|held| u64::try_from(*held).ok() != Some(phase.keys));
