@@ -30,12 +30,17 @@ impl Noise {
         Self { block_sd: sd.map_or(1.0, |sd| sd.max(QUIETEST)) }
     }
 
-    /// The smallest change that is found four times in five with the blocks of the plan, as a ratio above one. None where
-    /// none is.
+    /// The smallest change that is found four times in five with the blocks of the plan, in standard deviations of a block. None
+    /// where none is.
     #[must_use]
-    pub fn detectable(&self, limits: &Limits, series: usize, rules: &Rules) -> Option<f64> {
-        let mean = mean_found(rules.blocks_max, rules.log_called(series), POWER)?;
-        Some((mean * self.block_sd).exp().max(limits.called))
+    pub fn reach(series: usize, rules: &Rules) -> Option<f64> {
+        mean_found(rules.blocks_max, rules.log_called(series), POWER)
+    }
+
+    /// The same as a ratio above one.
+    #[must_use]
+    pub fn detectable(&self, limits: &Limits, reach: Option<f64>) -> Option<f64> {
+        Some((reach? * self.block_sd).exp().max(limits.called))
     }
 }
 
@@ -55,7 +60,8 @@ mod tests {
 
     #[test]
     fn quiet_series_find_less_and_wild_ones_nothing_useful() {
-        let found = |block_sd| Noise { block_sd }.detectable(&Limits::TIME, 12, &Rules::default()).unwrap();
+        let reach = Noise::reach(12, &Rules::default());
+        let found = |block_sd| Noise { block_sd }.detectable(&Limits::TIME, reach).unwrap();
         assert_eq!(found(0.005), 1.02);
         assert!(found(0.045) < 1.05, "{}", found(0.045));
         assert!(found(0.045) < found(0.1) && found(0.3) > 1.15);

@@ -3,6 +3,7 @@
 //! One sequential test instead of a number of blocks: after each block the evidence is looked at, and it is valid whenever one
 //! stops. Evidence for "worse" is a [`Wager`] on blocks above zero; evidence that a change is smaller than what a pass
 //! excludes is the same wager on what is left to that limit. A series that ends without either is undecided, never a pass.
+//! What a series scatters says soon what its planned blocks could find; where that is too little, the rest is not measured.
 
 use super::noise::Noise;
 use crate::model::{GateClass, GateOutcome};
@@ -20,13 +21,22 @@ pub struct Rules {
     /// Blocks of a series at least, before it passes: what happens in one block of five is missed by seven of them one time in
     /// five, by twelve one time in fifteen.
     pub blocks_least: usize,
+    /// Blocks of a series from which its scatter says what all that are planned could find.
+    pub blocks_known: usize,
     /// Whether all blocks share one pair of layouts, which may then differ by a few percent for ever.
     pub layouts_stay: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { false_red: 0.01, false_pass: 0.025, blocks_max: 80, blocks_least: 12, layouts_stay: false }
+        Self {
+            false_red: 0.01,
+            false_pass: 0.025,
+            blocks_max: 80,
+            blocks_least: 12,
+            blocks_known: 24,
+            layouts_stay: false,
+        }
     }
 }
 
@@ -62,6 +72,15 @@ impl Limits {
     pub const TIME_OF_FILES: Self = Self { called: 1.05, ..Self::TIME };
     /// Of a share of slow requests, which moves by far more than the times do.
     pub const TAIL: Self = Self { called: 1.5, excluded: 2.0, excluded_wide: 3.0 };
+
+    /// What a verdict is good for where a change of this size is found.
+    fn class(&self, detectable: Option<f64>) -> GateClass {
+        match detectable {
+            Some(ratio) if ratio <= self.excluded => GateClass::Gated,
+            Some(ratio) if ratio <= self.excluded_wide => GateClass::GatedAt8,
+            _ => GateClass::Advisory,
+        }
+    }
 }
 
 /// The evidence of one series, block by block. Blocks are log ratios, above zero worse.
@@ -81,6 +100,11 @@ pub struct Evidence {
     /// Worse or better, once it is proven.
     called: Option<GateOutcome>,
     passed: bool,
+    /// Standard deviations of a block that the planned blocks find; calculated when it is first asked for.
+    reach: Option<Option<f64>>,
+    /// What a verdict is good for, once the scatter can be told.
+    class: Option<GateClass>,
+    given_up: bool,
 }
 
 /// A verdict with what it rests on. Ratios are above one where head is worse.
@@ -110,10 +134,17 @@ pub struct Judged {
     pub class: GateClass,
     /// Standard deviation of a block.
     pub block_sd: f64,
+    /// Whether it scatters so much that all planned blocks would say nothing, and was measured no further.
+    pub given_up: bool,
 }
 
 /// A bet on "better" or "worse" that has come so far makes a series go on that could pass.
 pub(super) const PROMISING: f64 = 20.0;
+/// A bet that has come so far is no reason to stop, however much the blocks scatter.
+const LEANING: f64 = 2.0;
+/// A series is given up that would be too noisy even if its blocks scattered so many times less. The scatter of 24 blocks is known
+/// to a quarter or so.
+const MARGIN: f64 = 1.5;
 /// How surely the interval holds the median.
 const SURE: f64 = 0.95;
 
@@ -133,6 +164,9 @@ impl Evidence {
             middle: 0.0,
             called: None,
             passed: false,
+            reach: None,
+            class: None,
+            given_up: false,
         }
     }
 
@@ -157,6 +191,20 @@ impl Evidence {
             }
         }
         self.passed |= self.within.log_evidence() >= self.rules.log_passed();
+        if self.called.is_none() && self.blocks.len() >= self.rules.blocks_known && !self.passes() {
+            self.look_at_scatter();
+        }
+    }
+
+    /// What can all planned blocks find, and is it worth while to go on?
+    fn look_at_scatter(&mut self) {
+        let reach = *self.reach.get_or_insert_with(|| Noise::reach(self.family, &self.rules));
+        let noise = Noise::of(&self.blocks);
+        self.class = Some(self.limits.class(noise.detectable(&self.limits, reach)));
+        let quieter = Noise { block_sd: noise.block_sd / MARGIN };
+        let is_leaning = [&self.worse, &self.better].iter().any(|bet| bet.log_evidence() >= LEANING.ln());
+        self.given_up =
+            !is_leaning && self.limits.class(quieter.detectable(&self.limits, reach)) == GateClass::Advisory;
     }
 
     /// Blocks so far.
@@ -169,7 +217,7 @@ impl Evidence {
     #[must_use]
     pub fn is_done(&self) -> bool {
         let is_promising = self.better.log_evidence() >= PROMISING.ln();
-        self.is_final() || self.passes() && !is_promising
+        self.is_final() || (self.passes() || self.passes_wide()) && !is_promising
     }
 
     /// Whether it is called worse, which no later block takes back.
@@ -178,10 +226,10 @@ impl Evidence {
         self.called == Some(GateOutcome::Regression)
     }
 
-    /// Whether no block could say more: it is called, or all that were planned are there.
+    /// Whether no block could say more: it is called, all that were planned are there, or those would say nothing.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        self.called.is_some() || self.blocks.len() >= self.rules.blocks_max
+        self.called.is_some() || self.blocks.len() >= self.rules.blocks_max || self.given_up
     }
 
     /// Whether it has moved so far that silence would hide it, though not so surely that it is called.
@@ -198,34 +246,28 @@ impl Evidence {
     pub(super) fn outcome(&self) -> GateOutcome {
         match self.called {
             Some(called) => called,
-            None if self.passes() => GateOutcome::Pass,
-            None if self.passes_wide() => self.judged().outcome,
+            None if self.passes() || self.passes_wide() => GateOutcome::Pass,
             None => GateOutcome::Inconclusive,
         }
     }
 
-    /// Whether it excludes the wider limit with all of its blocks.
+    /// Whether it excludes the wider limit, and scatters too much to be held to the other.
     fn passes_wide(&self) -> bool {
-        let is_planned = self.blocks.len() >= self.rules.blocks_max;
-        is_planned && !self.is_suspicious() && self.within_wide.log_evidence() >= self.rules.log_passed()
+        let is_wide = self.class.is_some_and(|class| class != GateClass::Gated);
+        is_wide && !self.is_suspicious() && self.within_wide.log_evidence() >= self.rules.log_passed()
     }
 
     /// What is said of it now.
     #[must_use]
     pub fn judged(&self) -> Judged {
         let noise = Noise::of(&self.blocks);
-        let detectable = noise.detectable(&self.limits, self.family, &self.rules);
-        let class = match detectable {
-            Some(ratio) if ratio <= self.limits.excluded => GateClass::Gated,
-            Some(ratio) if ratio <= self.limits.excluded_wide => GateClass::GatedAt8,
-            _ => GateClass::Advisory,
-        };
+        let reach = self.reach.unwrap_or_else(|| Noise::reach(self.family, &self.rules));
+        let detectable = noise.detectable(&self.limits, reach);
+        let class = self.limits.class(detectable);
         let (outcome, class, within) = match self.called {
             Some(called) => (called, class, &self.within),
             None if self.passes() => (GateOutcome::Pass, class, &self.within),
-            None if self.passes_wide() && class != GateClass::Gated => {
-                (GateOutcome::Pass, GateClass::GatedAt8, &self.within_wide)
-            }
+            None if self.passes_wide() => (GateOutcome::Pass, GateClass::GatedAt8, &self.within_wide),
             None => (GateOutcome::Inconclusive, class, &self.within),
         };
         let reason = (outcome == GateOutcome::Inconclusive).then(|| self.undecided(detectable, class));
@@ -242,6 +284,7 @@ impl Evidence {
             detectable,
             class,
             block_sd: noise.block_sd,
+            given_up: self.given_up && outcome == GateOutcome::Inconclusive,
         }
     }
 
@@ -249,7 +292,7 @@ impl Evidence {
     fn undecided(&self, detectable: Option<f64>, class: GateClass) -> String {
         let percent = |ratio: f64| (ratio - 1.0) * 100.0;
         let blocks = self.blocks.len();
-        if blocks < self.rules.blocks_max {
+        if blocks < self.rules.blocks_max && !self.given_up {
             return format!("measuring ended after {blocks} blocks, of {} at most", self.rules.blocks_max);
         }
         if class == GateClass::Advisory {
@@ -300,6 +343,29 @@ mod tests {
         assert!(noisy.reason.unwrap().contains("too noisy"));
     }
 
+    /// Blocks of which 8 % can be found and 5 % cannot: all 80 would say no more.
+    #[test]
+    fn a_series_that_scatters_passes_with_the_wide_limit_once_its_scatter_is_known() {
+        let wide = of(Limits::TIME, 12, around(0.0, 0.14));
+        let judged = wide.judged();
+        assert_eq!((judged.outcome, judged.class), (GateOutcome::Pass, GateClass::GatedAt8));
+        assert_eq!(wide.outcome(), GateOutcome::Pass);
+        assert!((24..60).contains(&wide.blocks().len()), "{}", wide.blocks().len());
+        let worse = of(Limits::TIME, 12, around(0.08, 0.14)).judged();
+        assert_ne!(worse.outcome, GateOutcome::Pass);
+    }
+
+    #[test]
+    fn what_could_not_be_found_in_all_blocks_is_given_up_unless_it_leans() {
+        let wild = of(Limits::TIME, 12, around(0.0, 1.5));
+        assert_eq!(wild.blocks().len(), 24);
+        assert!(wild.is_done() && wild.judged().given_up && wild.judged().class == GateClass::Advisory);
+        let leaning = of(Limits::TIME, 12, around(0.9, 1.5));
+        assert!(leaning.blocks().len() > 24 && !leaning.judged().given_up, "{}", leaning.blocks().len());
+        let quiet = of(Limits::TIME, 12, around(0.035, 0.08));
+        assert!(!quiet.judged().given_up);
+    }
+
     #[test]
     fn a_change_below_the_limit_is_never_called_however_sure_it_is() {
         let sure = said(0.015, 0.001);
@@ -321,6 +387,8 @@ mod tests {
             assert_eq!(short.outcome, GateOutcome::Inconclusive, "{count}");
             assert!(short.reason.unwrap().contains(&format!("after {count} blocks, of 80 at most")));
         }
+        let wild = of(Limits::TIME, 12, around(0.0, 1.5).take(23)).judged();
+        assert!(!wild.given_up && wild.reason.unwrap().contains("after 23 blocks, of 80 at most"));
     }
 
     #[test]

@@ -49,6 +49,7 @@ fn verdict(one: &Collected, blocks_max: usize) -> GateVerdict {
             within: judged.within,
             lag_1: judged.lag_1,
             blocks_max: u32::try_from(blocks_max).unwrap_or(u32::MAX),
+            given_up: judged.given_up,
         }),
         limit: judged.called_from,
         detectable: judged.detectable,
@@ -141,13 +142,13 @@ pub fn overall(verdicts: &[GateVerdict], left_out: &[String]) -> (GateOutcome, S
     (GateOutcome::Pass, format!("no change of the size that is found in {} series", binding.len()))
 }
 
-/// Whether a series had all of its blocks, they scatter too much for a word either way, and none is likely.
+/// Whether a series had all blocks that could say anything, they scatter too much for a word either way, and none is likely.
 fn is_too_noisy(one: &GateVerdict) -> bool {
     one.class == GateClass::Advisory
         && one.outcome == GateOutcome::Inconclusive
-        && one.evidence.is_some_and(|evidence| {
-            one.blocks.len() >= evidence.blocks_max as usize && !is_suspicious(one, &evidence)
-        })
+        && one
+            .evidence
+            .is_some_and(|evidence| evidence.is_finished(one.blocks.len()) && !is_suspicious(one, &evidence))
 }
 
 /// Whether it looks worse by a size that counts, though not so surely that it is called.
@@ -257,9 +258,10 @@ mod tests {
     }
 
     #[test]
-    fn what_scatters_too_much_holds_nothing_up_once_it_has_all_of_its_blocks() {
+    fn what_scatters_too_much_holds_nothing_up_once_it_has_the_blocks_that_show_it() {
         let wild = |blocks| judged(&series("latency_ns_p50", 0.0, 1.5, blocks));
-        let (finished, unfinished) = (wild(BLOCKS_MAX), wild(BLOCKS_MAX - 1));
+        let (finished, unfinished) = (wild(BLOCKS_MAX), wild(23));
+        assert!(finished.blocks.len() == 24 && finished.evidence.unwrap().given_up);
         assert_eq!((finished.class, finished.outcome), (GateClass::Advisory, GateOutcome::Inconclusive));
         let with = |one: GateVerdict| overall(&[passed("ops_per_second"), one], &[]).0;
         assert_eq!(with(finished.clone()), GateOutcome::Pass);

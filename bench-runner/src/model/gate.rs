@@ -192,6 +192,18 @@ pub struct GateEvidence {
     pub lag_1: Option<f64>,
     /// Blocks that were planned at most.
     pub blocks_max: u32,
+    /// The blocks scatter so much that all that were planned would say nothing: no more were measured. Absent: they do not.
+    #[serde(default, skip_serializing_if = "super::calibration::is_false")]
+    #[ts(optional, as = "Option<bool>")]
+    pub given_up: bool,
+}
+
+impl GateEvidence {
+    /// Whether so many blocks are all that were wanted.
+    #[must_use]
+    pub fn is_finished(&self, blocks: usize) -> bool {
+        self.given_up || blocks >= self.blocks_max as usize
+    }
 }
 
 /// The judgement of one metric of one scenario.

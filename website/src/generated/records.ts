@@ -4,7 +4,7 @@
 export const SCHEMA_VERSION = 3;
 
 /** The rule by which the gate judges; a calibration of another one says nothing of it. */
-export const GATE_RULE = 'wager-2';
+export const GATE_RULE = 'wager-3';
 
 /** CPUs that others may use in most trials of a cell; with more, it is neither published nor judged. */
 export const DISTURBED_CORES = 0.25;
@@ -1155,6 +1155,10 @@ export type GateEvidence = {
    * Blocks that were planned at most.
    */
   blocks_max: number,
+  /**
+   * The blocks scatter so much that all that were planned would say nothing: no more were measured. Absent: they do not.
+   */
+  given_up?: boolean,
 };
 
 /**

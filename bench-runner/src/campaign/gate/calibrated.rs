@@ -137,7 +137,7 @@ pub(super) fn kept(
 /// Whether a gate says nothing of the rule: it was not measured, or its time was up before its series were decided.
 fn is_unfinished(gate: &Gate) -> bool {
     let has_time = |one: &crate::model::GateVerdict| {
-        one.evidence.is_none_or(|evidence| one.blocks.len() >= evidence.blocks_max as usize)
+        one.evidence.is_none_or(|evidence| evidence.is_finished(one.blocks.len()))
     };
     match gate.outcome {
         GateOutcome::NotMeasured => true,

@@ -140,11 +140,15 @@ fn a_gate_whose_time_was_up_is_unfinished_and_one_that_is_too_noisy_is_not() {
             within: 1.0,
             lag_1: None,
             blocks_max: 80,
+            given_up: false,
         });
         gate
     };
     assert!(is_unfinished(&with(GateOutcome::Inconclusive, 79)));
     assert!(!is_unfinished(&with(GateOutcome::Inconclusive, 80)));
+    let mut given_up = with(GateOutcome::Inconclusive, 24);
+    given_up.verdicts[0].evidence.iter_mut().for_each(|one| one.given_up = true);
+    assert!(!is_unfinished(&given_up));
     assert!(is_unfinished(&with(GateOutcome::NotMeasured, 80)));
     assert!(
         !is_unfinished(&with(GateOutcome::Regression, 12)) && !is_unfinished(&with(GateOutcome::Pass, 7))
