@@ -141,10 +141,10 @@ pub struct Judged {
 /// A bet on "better" or "worse" that has come so far makes a series go on that could pass.
 pub(super) const PROMISING: f64 = 20.0;
 /// A bet that has come so far is no reason to stop, however much the blocks scatter.
-const LEANING: f64 = 2.0;
+const LEANING: f64 = 4.0;
 /// A series is given up that would be too noisy even if its blocks scattered so many times less. The scatter of 24 blocks is known
 /// to a quarter or so.
-const MARGIN: f64 = 1.5;
+const MARGIN: f64 = 1.2;
 /// How surely the interval holds the median.
 const SURE: f64 = 0.95;
 
