@@ -38,6 +38,8 @@ pub(crate) enum Limit {
     AclRules,
     /// The most entries of the security log.
     AclLog,
+    /// The most entries of the slow log.
+    SlowLog,
 }
 
 /// A limit's name and bounds.
@@ -166,9 +168,17 @@ static SPECS: [Spec; COUNT] = [
         is_bytes: false,
         may_be_none: false,
     },
+    Spec {
+        name: "slowlog-max-len",
+        default: 128,
+        low: 0,
+        high: 1_000_000,
+        is_bytes: false,
+        may_be_none: false,
+    },
 ];
 
-const COUNT: usize = 14;
+const COUNT: usize = 15;
 
 /// What stands for no limit.
 const NONE: u64 = u64::MAX;
@@ -189,6 +199,7 @@ impl Limit {
         Self::AclUsers,
         Self::AclRules,
         Self::AclLog,
+        Self::SlowLog,
     ];
 
     fn spec(self) -> &'static Spec {

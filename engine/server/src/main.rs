@@ -15,6 +15,7 @@ mod config;
 #[cfg(feature = "injected-delay")]
 mod delay;
 mod http;
+mod latency;
 mod limits;
 mod listener;
 mod log;

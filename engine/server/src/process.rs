@@ -46,6 +46,11 @@ fn count(list: &str) -> Option<usize> {
     list.split(',').map(range).sum()
 }
 
+/// Seconds since 1970.
+pub(crate) fn unix_time_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
 /// Microseconds since the Unix epoch.
 pub(crate) fn unix_time_us() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros()

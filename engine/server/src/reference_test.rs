@@ -255,3 +255,36 @@ fn check(page: &str, name: &str, text: &str) {
         );
     }
 }
+
+#[test]
+fn the_page_about_clients_names_the_versions_that_are_tested() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap();
+    let page = read("docs/clients.md");
+    let mut tested: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, version: &str| tested.push((name.to_owned(), version.to_owned()));
+    for line in read("tests/clients/python/requirements.txt").lines() {
+        let (name, version) = line.split_once("==").unwrap();
+        add(name, version);
+    }
+    for line in read("tests/clients/go/go.mod").lines().filter(|line| !line.contains("// indirect")) {
+        if let [name, version] = line.split_whitespace().collect::<Vec<_>>()[..]
+            && let Some(version) = version.strip_prefix('v')
+        {
+            add(name, version);
+        }
+    }
+    for line in read("tests/clients/node/package.json").lines() {
+        // `"name": "1.2.3",` below the dependencies.
+        if let [_, name, _, version, _] = line.split('"').collect::<Vec<_>>()[..]
+            && version.starts_with(|letter: char| letter.is_ascii_digit())
+        {
+            add(name, version);
+        }
+    }
+    assert!(tested.len() >= 25, "{tested:?}");
+    for (name, version) in tested {
+        let is_there = |line: &str| line.contains(&name) && line.contains(&version);
+        assert!(page.lines().any(is_there) || ["httpx"].contains(&name.as_str()), "{name} {version}");
+    }
+}

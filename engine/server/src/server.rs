@@ -17,6 +17,7 @@ use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::config::Config;
 use crate::http;
+use crate::latency::Latency;
 use crate::limits;
 use crate::listener::Listener;
 use crate::log;
@@ -92,6 +93,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         ),
         counters: Counters::default(),
         command_stats: CommandStats::default(),
+        latency: Latency::new(config.slow_us, config.monitor_ms),
         state: State::new(stop.is_set, stop.ask),
         clients: Clients::default(),
         facts: Facts {

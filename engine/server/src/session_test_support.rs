@@ -11,6 +11,7 @@ use crate::client_limits::Values;
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
+use crate::latency::{self, Latency};
 use crate::replies::{Mark, Replies};
 use crate::scripts::Scripts;
 use crate::shared::{Counters, Facts, Settings, Shared, State};
@@ -50,6 +51,7 @@ impl Driver {
             settings: Settings::new(None, true, 100, 0, 5, Values::default()),
             counters: Counters::default(),
             command_stats: CommandStats::default(),
+            latency: Latency::new(latency::SLOW_US, 0),
             state: State::default(),
             clients: Clients::default(),
             acl: Acl::new(None),

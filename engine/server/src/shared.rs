@@ -13,6 +13,7 @@ use crate::client_limits::{Limits, Values};
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
+use crate::latency::Latency;
 use crate::process;
 use crate::scripts::Scripts;
 use crate::storage::Storage;
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) counters: Counters,
     pub(crate) command_stats: CommandStats,
+    pub(crate) latency: Latency,
     pub(crate) state: State,
     pub(crate) clients: Clients,
     pub(crate) acl: Acl,

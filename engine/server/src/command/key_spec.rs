@@ -51,7 +51,7 @@ pub(crate) fn uses(spec: &Spec) -> (KeyUse, KeyUse) {
         Id::Getdel | Id::Rename | Id::Renamenx => TAKE,
         Id::Del | Id::Unlink => DELETE,
         Id::Exists | Id::Touch | Id::Type | Id::Strlen | Id::Watch | Id::MemoryUsage => LOOK,
-        Id::ObjectEncoding | Id::ObjectRefcount => LOOK,
+        Id::ObjectEncoding | Id::ObjectFreq | Id::ObjectIdletime | Id::ObjectRefcount => LOOK,
         _ if spec.has(flag::READONLY) || spec.id == Id::Copy => READ,
         _ => UPDATE,
     };

@@ -1,6 +1,6 @@
 //! What do commands on keys do, whatever they hold? DEL, EXPIRE and its kin, RENAME, COPY, KEYS, SCAN.
 
-use plumbkv::{ExpireCondition, Fetched, Lifetime, RenameOptions, RenameOutcome};
+use plumbkv::{ExpireCondition, Fetched, Lifetime, Policy, RenameOptions, RenameOutcome};
 
 use super::args::{self, Arguments, is};
 use super::listing::{keys, scan};
@@ -22,6 +22,8 @@ pub(crate) enum Command<'a> {
     Random,
     Encoding { key: &'a [u8] },
     References { key: &'a [u8] },
+    Frequency { key: &'a [u8] },
+    IdleTime { key: &'a [u8] },
     ObjectHelp,
     Dump { key: &'a [u8] },
     Restore(dump::Restore<'a>),
@@ -73,6 +75,8 @@ impl<'a> Command<'a> {
             Id::Keys => Self::Keys { pattern: key },
             Id::ObjectEncoding => Self::Encoding { key },
             Id::ObjectRefcount => Self::References { key },
+            Id::ObjectFreq => Self::Frequency { key },
+            Id::ObjectIdletime => Self::IdleTime { key },
             Id::Dump => Self::Dump { key },
             Id::Restore => Self::Restore(dump::Restore::parse(key, words)?),
             _ => return Err(CommandError::not_served()),
@@ -207,6 +211,19 @@ impl<'a> Command<'a> {
                 true => context.integer(1),
                 false => context.value_or_null(None),
             },
+            Self::Frequency { key } => match is_there(context, key)? {
+                true if is_lfu(context) => {
+                    let counter = database.frequency(key).unwrap_or(0);
+                    context.integer(i64::from(counter))
+                }
+                true => Err(NO_FREQUENCY),
+                false => context.value_or_null(None),
+            },
+            Self::IdleTime { key } => match is_there(context, key)? {
+                true if is_lfu(context) => Err(NO_IDLE_TIME_UNDER_LFU),
+                true => Err(NO_IDLE_TIME),
+                false => context.value_or_null(None),
+            },
             Self::ObjectHelp => {
                 super::admin::help(context, table::spec(Id::Object));
                 Ok(())
@@ -217,6 +234,27 @@ impl<'a> Command<'a> {
             Self::Scan { cursor, count, pattern, strings } => scan(context, cursor, count, pattern, strings),
         }
     }
+}
+
+const NO_FREQUENCY: CommandError = CommandError::fixed(
+    "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between \
+     policies at runtime LRU and LFU data will take some time to adjust.",
+);
+const NO_IDLE_TIME_UNDER_LFU: CommandError = CommandError::fixed(
+    "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at \
+     runtime LRU and LFU data will take some time to adjust.",
+);
+/// The order of accesses is kept, their time is not.
+const NO_IDLE_TIME: CommandError =
+    CommandError::fixed("ERR idle time not tracked: keys have no time of access");
+
+/// Whether a key exists, without counting as an access.
+fn is_there(context: &Context<'_>, key: &[u8]) -> Result<bool, CommandError> {
+    Ok(context.shared.database.expiry(key)? != Lifetime::Missing)
+}
+
+fn is_lfu(context: &Context<'_>) -> bool {
+    matches!(context.shared.database.stats().policy, Policy::AllkeysLfu | Policy::VolatileLfu)
 }
 
 /// What Redis would call the form in which it holds a value.

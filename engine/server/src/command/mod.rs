@@ -22,6 +22,8 @@ pub(crate) mod table;
 pub(crate) mod transaction;
 mod values;
 
+use std::time::Instant;
+
 use plumbkv_resp::{ReplyWriter, Request};
 
 use crate::acl;
@@ -224,9 +226,15 @@ fn dispatch(
     if client.tally.call(&shared.command_stats, spec.id) {
         client.entry.record_command(spec.id);
     }
+    let began = shared.latency.times(shared, spec, &request).then(Instant::now);
     let words = Arguments::new(request, words_read);
     let mut context = Context { shared, client, output, name: spec.name };
     let result = perform(spec, words, &mut context);
+    if let Some(began) = began
+        && !result.as_ref().is_err_and(CommandError::would_block)
+    {
+        shared.latency.note(shared, context.client, spec, &request, began.elapsed());
+    }
     if let Err(error) = &result {
         if error.would_block() {
             // It is counted where it is done.

@@ -109,7 +109,15 @@ impl Spec {
     pub(crate) const fn is_container(&self) -> bool {
         matches!(
             self.id,
-            Id::Acl | Id::Client | Id::Command | Id::Config | Id::Memory | Id::Object | Id::Script
+            Id::Acl
+                | Id::Client
+                | Id::Command
+                | Id::Config
+                | Id::Latency
+                | Id::Memory
+                | Id::Object
+                | Id::Script
+                | Id::Slowlog
         )
     }
 
@@ -207,7 +215,24 @@ commands! {
     Time "time" 1 [FAST] (0 0 0) Server "2.6.0" "O(1)" "Returns the server time in seconds and microseconds.";
     Memory "memory" -2 [] (0 0 0) Server "4.0.0" "Depends on the sub-command." "A container for memory diagnostics commands.";
     MemoryUsage "memory|usage" -3 [READONLY] (2 2 1) Server "4.0.0" "O(1)" "Returns the memory accounted for a key, in bytes.";
+    MemoryStats "memory|stats" 2 [] (0 0 0) Server "4.0.0" "O(1)" "Returns details about memory usage.";
+    MemoryDoctor "memory|doctor" 2 [] (0 0 0) Server "4.0.0" "O(1)" "Returns a report about memory problems.";
+    MemoryPurge "memory|purge" 2 [] (0 0 0) Server "4.0.0" "O(1): it ends after 0.1 s" "Gives memory that is not needed back to the system.";
+    MemoryMallocStats "memory|malloc-stats" 2 [] (0 0 0) Server "4.0.0" "O(1)" "Returns the statistics of the allocator; there are none.";
     MemoryHelp "memory|help" 2 [] (0 0 0) Server "4.0.0" "O(1)" "Returns helpful text about the sub-commands of MEMORY.";
+    Lastsave "lastsave" 1 [ADMIN DANGEROUS FAST] (0 0 0) Server "1.0.0" "O(1)" "Returns when the keys were last saved to a snapshot file: when the server started, as no such file is written.";
+    Slowlog "slowlog" -2 [] (0 0 0) Server "2.2.12" "Depends on the sub-command." "A container for slow log commands.";
+    SlowlogGet "slowlog|get" -2 [ADMIN DANGEROUS] (0 0 0) Server "2.2.12" "O(N) with N the number of entries returned." "Returns the entries of the slow log.";
+    SlowlogLen "slowlog|len" 2 [ADMIN DANGEROUS] (0 0 0) Server "2.2.12" "O(1)" "Returns the number of entries in the slow log.";
+    SlowlogReset "slowlog|reset" 2 [ADMIN DANGEROUS] (0 0 0) Server "2.2.12" "O(N) with N the number of entries." "Deletes the entries of the slow log.";
+    SlowlogHelp "slowlog|help" 2 [] (0 0 0) Server "6.2.0" "O(1)" "Returns helpful text about the sub-commands of SLOWLOG.";
+    Latency "latency" -2 [] (0 0 0) Server "2.8.13" "Depends on the sub-command." "A container for latency monitor commands.";
+    LatencyDoctor "latency|doctor" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.8.13" "O(1)" "Returns a report about the latency of commands.";
+    LatencyHistogram "latency|histogram" -2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "7.0.0" "O(1)" "Returns the distribution of latencies of commands; it is not tracked.";
+    LatencyHistory "latency|history" 3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.8.13" "O(1)" "Returns the latency samples of an event.";
+    LatencyLatest "latency|latest" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.8.13" "O(1)" "Returns the latest latency sample of each event.";
+    LatencyReset "latency|reset" -2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.8.13" "O(1)" "Deletes the latency samples of some or all events.";
+    LatencyHelp "latency|help" 2 [] (0 0 0) Server "2.8.13" "O(1)" "Returns helpful text about the sub-commands of LATENCY.";
     Acl "acl" -2 [] (0 0 0) Server "6.0.0" "Depends on the sub-command." "A container for access control list commands.";
     AclCat "acl|cat" -2 [NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of commands." "Lists the categories, or the commands of a category.";
     AclDeluser "acl|deluser" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of connections." "Deletes users and closes their connections.";
@@ -264,6 +289,8 @@ commands! {
     Randomkey "randomkey" 1 [READONLY] (0 0 0) Generic "1.0.0" "O(1)" "Returns a random key.";
     Object "object" -2 [] (0 0 0) Generic "2.2.3" "Depends on the sub-command." "A container for commands about how values are held.";
     ObjectEncoding "object|encoding" 3 [READONLY] (2 2 1) Generic "2.2.3" "O(1)" "Returns the form in which Redis would hold the value of a key.";
+    ObjectFreq "object|freq" 3 [READONLY] (2 2 1) Generic "4.0.0" "O(1)" "Returns the logarithmic access counter of a key, under an LFU policy.";
+    ObjectIdletime "object|idletime" 3 [READONLY] (2 2 1) Generic "2.2.3" "O(1)" "Returns the time since the last access to a key; it is not tracked.";
     ObjectRefcount "object|refcount" 3 [READONLY] (2 2 1) Generic "2.2.3" "O(1)" "Returns how many keys share the value of a key.";
     ObjectHelp "object|help" 2 [] (0 0 0) Generic "6.2.0" "O(1)" "Returns helpful text about the sub-commands of OBJECT.";
     Dump "dump" 2 [READONLY] (1 1 1) Generic "2.6.0" "O(N) with N the length of the value." "Returns the value of a key in the form that RESTORE takes.";

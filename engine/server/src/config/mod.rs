@@ -13,6 +13,7 @@ use plumbkv::{Compression, Policy, Profile, SyncMode};
 use crate::acl::LONGEST_PASSWORD;
 use crate::client_limits::{Limit, Values};
 use crate::http::Http;
+use crate::latency;
 use crate::listener::parse_address;
 use crate::log::{Format, Level};
 use crate::reactor::Io;
@@ -67,6 +68,9 @@ settings! {
     "acl-max-users" "COUNT" false "Maximum number of users, the default user included [default: 1000]";
     "acl-max-rules" "COUNT" false "Maximum number of passwords, patterns, command rules and selectors of one user [default: 1000]";
     "acllog-max-len" "COUNT" false "Maximum number of entries of ACL LOG; older ones leave [default: 128]";
+    "slowlog-log-slower-than" "MICROSECONDS" false "Log requests that take this long or longer, see SLOWLOG; 0 logs all, -1 none [default: 10000]";
+    "slowlog-max-len" "COUNT" false "Maximum number of entries of SLOWLOG; older ones leave [default: 128]";
+    "latency-monitor-threshold" "MILLISECONDS" false "Record commands that take this long or longer, see LATENCY; 0 records none [default: 0]";
     "io" "auto|epoll|uring" false "I/O back end: io_uring needs Linux 6.1 and a seccomp profile that allows it; auto uses it where available, otherwise epoll [default: auto]";
     "io-threads" "COUNT|auto" false "I/O threads, 1 to 64 [default: auto, half of the CPUs available to the process, at most 8]";
     "busy-poll" "MICROSECONDS" false "How long an idle I/O thread polls before it sleeps: lower latency for one connection, at the cost of a CPU [default: 0]";
@@ -91,6 +95,9 @@ pub(crate) struct Config {
     pub(crate) max_clients: u64,
     pub(crate) timeout_seconds: u64,
     pub(crate) limits: Values,
+    /// See [`latency::Latency`].
+    pub(crate) slow_us: i64,
+    pub(crate) monitor_ms: u64,
     pub(crate) io: Io,
     /// `None`: choose by the CPUs that there are.
     pub(crate) io_threads: Option<usize>,
@@ -271,6 +278,8 @@ impl Layers {
             max_clients: self.one("maxclients", 10_000, |value| whole(value, 1, u64::from(u32::MAX)))?,
             timeout_seconds: self.one("timeout", 0, |value| whole(value, 0, i32::MAX as u64))?,
             limits: self.limits()?,
+            slow_us: self.one("slowlog-log-slower-than", latency::SLOW_US, slow_us)?,
+            monitor_ms: self.one("latency-monitor-threshold", 0, |value| whole(value, 0, i64::MAX as u64))?,
             io: self.one("io", Io::Auto, str::parse)?,
             io_threads: self.one("io-threads", None, io_threads)?,
             busy_poll: self.one("busy-poll", Duration::ZERO, |value| {
@@ -287,6 +296,11 @@ impl Layers {
 fn memory_limit(text: &str) -> Result<Option<u64>, String> {
     let bytes = parse_bytes(text).ok_or("expected a number of bytes or a size such as 2mib, 64mb or 1gb")?;
     Ok(Some(if bytes == 0 { u64::MAX } else { bytes }))
+}
+
+fn slow_us(text: &str) -> Result<i64, String> {
+    let number = text.parse().ok().filter(|number| *number >= -1);
+    number.ok_or_else(|| format!("expected a whole number from -1 to {}", i64::MAX))
 }
 
 fn http(text: &str) -> Result<Http, String> {

@@ -5,6 +5,33 @@ use redis::{Commands, SetExpiry, SetOptions};
 use crate::server::Server;
 
 #[test]
+fn transactions_and_scripts_of_the_redis_crate_work() {
+    let server = Server::start(&[]);
+    for protocol in ["", "?protocol=resp3"] {
+        let client = redis::Client::open(format!("redis://127.0.0.1:{}/{protocol}", server.port)).unwrap();
+        let (mut c, mut other) = (client.get_connection().unwrap(), client.get_connection().unwrap());
+        let _: () = redis::cmd("FLUSHALL").query(&mut c).unwrap();
+        let (sum,): (i64,) = redis::pipe().atomic().set("a", 1).ignore().incr("a", 41).query(&mut c).unwrap();
+        assert_eq!(sum, 42);
+        // The first attempt fails, because the other connection writes the watched key meanwhile.
+        let mut attempts = 0;
+        let (found,): (i64,) = redis::transaction(&mut c, &["a"], |c, pipe| {
+            let value: i64 = c.get("a")?;
+            if attempts == 0 {
+                let _: () = other.set("a", 100)?;
+            }
+            attempts += 1;
+            pipe.set("a", value + 1).ignore().get("a").query(c)
+        })
+        .unwrap();
+        assert_eq!((found, attempts), (101, 2));
+        let mut script = redis::cmd("EVAL");
+        let script = script.arg("return redis.call('INCRBY', KEYS[1], ARGV[1])").arg(1).arg("a").arg(5);
+        assert_eq!(script.query::<i64>(&mut c).unwrap(), 106);
+    }
+}
+
+#[test]
 fn the_redis_crate_works_unchanged() {
     let server = Server::start(&[]);
     for protocol in ["", "?protocol=resp3"] {

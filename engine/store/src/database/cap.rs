@@ -18,6 +18,16 @@ impl Database {
         }
     }
 
+    /// How often `key` was accessed, with old accesses counting less: the logarithmic counter from 0 to 255 by which the LFU policies
+    /// choose. Says nothing under another policy. `None`: there is no such key, or the store is a durable one. Does not count as an access.
+    #[must_use]
+    pub fn frequency(&self, key: &[u8]) -> Option<u8> {
+        match &self.durable {
+            None => self.store.frequency(key),
+            Some(_) => None,
+        }
+    }
+
     /// The memory cap in bytes; `u64::MAX` means none.
     #[must_use]
     pub fn cap(&self) -> u64 {

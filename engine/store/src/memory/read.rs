@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::frequency;
 use super::shard::Shard;
 use super::store::{Location, Locked, Store};
 use super::table::Table;
@@ -156,6 +157,14 @@ impl Store {
         let mut shard = self.lock(location.shard);
         let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key)?;
         Some(shard.entry_cost(&self.common, at))
+    }
+
+    pub(crate) fn frequency(&self, key: &[u8]) -> Option<u8> {
+        let location = self.locate(key);
+        let mut shard = self.lock(location.shard);
+        let at = shard.find_live(&self.common, || self.now_ms(), location.tag, key)?;
+        let stamp = shard.table.held(at)?.stamp();
+        Some(frequency::counter(stamp, self.now_ms()))
     }
 }
 

@@ -190,7 +190,7 @@ fn command_describes_the_table() {
         "command info nosuch -> *1|$-1|
          command docs nosuch -> *0|
          command list filterby pattern ge*t -> *2|$3|get|$6|getset|
-         command list filterby pattern memory* -> *3|$6|memory|$12|memory|usage|$11|memory|help|
+         command list filterby pattern memory|u* -> *1|$12|memory|usage|
          command list filterby module json -> *0|
          command list filterby foo bar -> -ERR syntax error|
          command list foo -> -ERR syntax error|

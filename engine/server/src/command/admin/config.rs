@@ -32,6 +32,8 @@ enum Change {
     TimeoutSeconds(u64),
     LogLevel(Level),
     Limit(Limit, u64),
+    SlowUs(i64),
+    MonitorMs(u64),
     Output(OutputLimit),
     /// The only value there is.
     Nothing,
@@ -142,6 +144,18 @@ static PARAMETERS: &[Parameter] = &[
     limit!("acl-max-users", Limit::AclUsers),
     limit!("acl-max-rules", Limit::AclRules),
     limit!("acllog-max-len", Limit::AclLog),
+    Parameter {
+        name: "slowlog-log-slower-than",
+        get: |shared| shared.latency.slow_us().to_string(),
+        set: Some(|text| signed(text, -1).map(Change::SlowUs)),
+    },
+    limit!("slowlog-max-len", Limit::SlowLog),
+    Parameter {
+        name: "latency-monitor-threshold",
+        get: |shared| shared.latency.monitor_ms().to_string(),
+        set: Some(|text| signed(text, 0).map(|ms| Change::MonitorMs(ms.unsigned_abs()))),
+    },
+    Parameter { name: "latency-tracking", get: |_| yes_no(false), set: Some(|text| only_no(text)) },
     Parameter { name: "io-backend", get: |shared| shared.facts.io_backend.to_owned(), set: None },
 ];
 
@@ -224,6 +238,8 @@ fn apply(shared: &Shared, change: Change) -> Result<(), String> {
         Change::TimeoutSeconds(seconds) => shared.settings.set_timeout_seconds(seconds),
         Change::LogLevel(level) => crate::log::set_level(level),
         Change::Limit(limit, value) => shared.settings.limits.set(limit, value),
+        Change::SlowUs(us) => shared.latency.set_slow_us(us),
+        Change::MonitorMs(ms) => shared.latency.set_monitor_ms(ms),
         Change::Output(limit) => {
             shared.settings.limits.set(Limit::Output, limit.hard);
             shared.settings.limits.set_soft_output(limit.soft, limit.seconds);
@@ -274,6 +290,23 @@ fn between(text: &str, low: u64, high: u64) -> Result<u64, String> {
         .and_then(|number| u64::try_from(number).ok())
         .filter(|number| (low..=high).contains(number))
         .ok_or_else(|| format!("argument must be between {low} and {high} inclusive"))
+}
+
+/// An integer that is `low` or more.
+fn signed(text: &str, low: i64) -> Result<i64, String> {
+    let number = parse_integer(text.as_bytes()).ok_or("argument couldn't be parsed into an integer")?;
+    if number < low {
+        return Err(format!("argument must be between {low} and {} inclusive", i64::MAX));
+    }
+    Ok(number)
+}
+
+fn only_no(text: &str) -> Result<Change, String> {
+    if text == "no" {
+        Ok(Change::Nothing)
+    } else {
+        Err("only 'no' is possible: no histogram is kept".to_owned())
+    }
 }
 
 fn only(text: &str, value: &str) -> Result<Change, String> {

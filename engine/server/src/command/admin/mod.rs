@@ -1,4 +1,4 @@
-//! Commands about the server: ACL, COMMAND, CONFIG, INFO, MEMORY, FLUSHALL, DBSIZE, TIME, ROLE, SHUTDOWN.
+//! Commands about the server: ACL, COMMAND, CONFIG, INFO, LATENCY, MEMORY, SLOWLOG, FLUSHALL, DBSIZE, TIME, ROLE, SHUTDOWN.
 
 mod absent;
 mod acl;
@@ -7,29 +7,43 @@ mod config;
 pub(crate) mod counting;
 mod info;
 mod keys;
+mod latency;
+mod memory;
 mod storage;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::args::{self, Arguments, is};
+use super::args::{Arguments, is};
 use super::table::{self, Id, Spec};
 use super::{CommandError, Context};
+use crate::process;
 
 /// Commands about the server.
 #[derive(Debug)]
 pub(crate) enum Command<'a> {
     Acl(acl::Query<'a>),
     Catalogue(catalogue::Query<'a>),
-    ConfigGet { patterns: Arguments<'a> },
-    ConfigSet { pairs: Arguments<'a> },
+    ConfigGet {
+        patterns: Arguments<'a>,
+    },
+    ConfigSet {
+        pairs: Arguments<'a>,
+    },
     ConfigResetStat,
-    Info { sections: Arguments<'a> },
+    Info {
+        sections: Arguments<'a>,
+    },
     DbSize,
     Flush,
     Time,
-    MemoryUsage { key: &'a [u8] },
+    Memory(memory::Query<'a>),
+    /// SLOWLOG and LATENCY.
+    Slow(latency::Query<'a>),
+    LastSave,
     Role,
-    Shutdown { saves: bool },
+    Shutdown {
+        saves: bool,
+    },
     NoShutdown,
     Help(Id),
 }
@@ -60,7 +74,22 @@ impl<'a> Command<'a> {
                 Self::Flush
             }
             Id::Time => Self::Time,
-            Id::MemoryUsage => Self::parse_memory_usage(words)?,
+            Id::MemoryUsage
+            | Id::MemoryStats
+            | Id::MemoryDoctor
+            | Id::MemoryPurge
+            | Id::MemoryMallocStats => Self::Memory(memory::Query::parse(id, words)?),
+            Id::SlowlogGet
+            | Id::SlowlogLen
+            | Id::SlowlogReset
+            | Id::LatencyDoctor
+            | Id::LatencyHistogram
+            | Id::LatencyHistory
+            | Id::LatencyLatest
+            | Id::LatencyReset => Self::Slow(latency::Query::parse(id, words)?),
+            Id::Lastsave => Self::LastSave,
+            Id::SlowlogHelp => Self::Help(Id::Slowlog),
+            Id::LatencyHelp => Self::Help(Id::Latency),
             Id::Role => Self::Role,
             Id::Shutdown => Self::parse_shutdown(words)?,
             Id::AclHelp => Self::Help(Id::Acl),
@@ -104,18 +133,6 @@ impl<'a> Command<'a> {
         }
     }
 
-    fn parse_memory_usage(mut words: Arguments<'a>) -> Result<Self, CommandError> {
-        let key = words.word();
-        while let Some(option) = words.next() {
-            // Values are not nested, so that there is nothing to sample; the number is still checked.
-            let number = words.next().filter(|_| is(option, "SAMPLES")).ok_or(CommandError::SYNTAX)?;
-            if args::integer(number)? < 0 {
-                return Err(CommandError::SYNTAX);
-            }
-        }
-        Ok(Self::MemoryUsage { key })
-    }
-
     pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
         let database = &context.shared.database;
         match self {
@@ -149,12 +166,12 @@ impl<'a> Command<'a> {
                 reply.bulk(now.subsec_micros().to_string().as_bytes());
                 Ok(())
             }
-            Self::MemoryUsage { key } => {
-                match database.memory_usage(key)? {
-                    Some(bytes) => context.reply().integer(bytes as i64),
-                    None => context.reply().null(),
-                }
-                Ok(())
+            Self::Memory(query) => query.answer(context),
+            Self::Slow(query) => query.answer(context),
+            Self::LastSave => {
+                let facts = &context.shared.facts;
+                let started = process::unix_time_s().saturating_sub(facts.started.elapsed().as_secs());
+                context.integer(started as i64)
             }
             Self::Role => {
                 let mut reply = context.reply();
