@@ -1,32 +1,30 @@
 //! What does one client's conversation amount to, apart from its socket? Bytes in, bytes out.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use plumbkv::{NonBlocking, PREFETCHED_KEYS};
-use plumbkv_resp::{
-    ARGUMENT_BYTES, Limits, Parsed, ProtocolError, ReplyWriter, Request, RequestParser, RequestSkipper,
-    Version, glance,
-};
+use plumbkv_resp::{Parsed, ReplyWriter, Request, RequestParser, RequestSkipper, Version, glance};
 
-use crate::acl;
-use crate::client_limits::Limit;
 use crate::clients::Entry;
-use crate::command::table::{self, Id};
 use crate::command::{self, CommandError};
 use crate::replies::{Mark, Replies};
 use crate::shared::Shared;
 use crate::tally::Tally;
 use crate::turns::SharedTurn;
-use crate::watches;
 
+mod alone;
 mod backlog;
+mod client;
 mod identity;
+mod limits;
 mod transaction;
 
+use alone::{run_alone, take_turn};
+pub(crate) use client::{Client, Muting};
 pub(crate) use identity::{Identity, Origin};
+use limits::{in_words, parser, too_long};
 pub(crate) use transaction::Transaction;
-use transaction::{is_exec, is_script};
 
 /// One client's conversation.
 pub(crate) struct Session {
@@ -41,36 +39,6 @@ pub(crate) struct Session {
     /// Which limits the parser has, so that they change only when this does: those of an authenticated client, and
     /// those of which version of the settings. The rules of the user are not older than that version.
     limits_are_for: (bool, u64),
-}
-
-/// What commands know and change of the client that sent them.
-pub(crate) struct Client {
-    pub(crate) version: Version,
-    pub(crate) identity: Identity,
-    /// Where the requests come from that are executed now.
-    pub(crate) origin: Origin,
-    /// No further command is read; the connection closes once its replies are sent.
-    pub(crate) closing: bool,
-    /// Requests of which the last one takes as much of the turn, besides itself.
-    pub(crate) extra_work: usize,
-    pub(crate) entry: Arc<Entry>,
-    pub(crate) tally: Tally,
-    /// What MULTI has begun.
-    pub(crate) transaction: Option<Box<Transaction>>,
-    /// Whether a script that takes long is to give up here, for others wait, and be run by a worker.
-    pub(crate) is_hasty: bool,
-    pub(crate) muting: Muting,
-}
-
-/// Replies that are not sent, as CLIENT REPLY has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Muting {
-    #[default]
-    None,
-    All,
-    /// The one to the command that asks for it, and the next one.
-    Two,
-    One,
 }
 
 /// How far [`Session::advance`] came.
@@ -113,9 +81,6 @@ const RUN_BYTES: u64 = 128;
 
 /// The longest request of a client who still owes a password, in bytes.
 const UNAUTHENTICATED_REQUEST: usize = 64 << 10;
-
-/// How long a client may take to receive its last replies, in milliseconds.
-const FAREWELL_MS: u64 = 10_000;
 
 impl Session {
     /// A conversation with a client that has just connected.
@@ -382,63 +347,6 @@ impl Session {
         abandoned
     }
 
-    /// Lets the request that is under way have twice as many arguments, where there is memory for them.
-    fn grant_more(&mut self, shared: &Shared) -> bool {
-        let granted = self.granted * 2;
-        if shared.client_memory.take(&shared.database, argument_bytes(granted)).is_err() {
-            return false;
-        }
-        self.parser.grant(granted);
-        shared.client_memory.give_back(&shared.database, argument_bytes(self.granted));
-        self.granted = granted;
-        true
-    }
-
-    /// Gives back what a request with many arguments took; also at the end of the conversation.
-    pub(crate) fn forget_arguments(&mut self, shared: &Shared) {
-        self.parser.trim();
-        self.parser.grant(FEW_ARGUMENTS);
-        shared.client_memory.give_back(&shared.database, argument_bytes(self.granted));
-        self.granted = FEW_ARGUMENTS;
-    }
-
-    /// Gives the client the rules of its user that hold now, and the parser the limits; answers the longest
-    /// request, in bytes.
-    fn apply_limits(&mut self, shared: &Shared, version: u64) -> usize {
-        if self.limits_are_for != (self.client.identity.is_authenticated(), version) {
-            self.client.identity.refresh(shared);
-            let authenticated = self.client.identity.is_authenticated();
-            self.limits_are_for = (authenticated, version);
-            self.parser.set_limits(limits(shared, authenticated));
-        }
-        let authenticated = self.client.identity.is_authenticated();
-        let longest = shared.settings.limits.count(Limit::Request);
-        if authenticated { longest } else { longest.min(UNAUTHENTICATED_REQUEST) }
-    }
-
-    /// Why this client has had its time, if it has; one whose connection is `closing` has only to take its replies.
-    pub(crate) fn overdue(&self, shared: &Shared, closing: bool) -> Option<String> {
-        let now_ms = shared.clock_ms();
-        let entry = self.entry();
-        if entry.is_killed() {
-            return Some("was ended by CLIENT KILL or ACL DELUSER".to_owned());
-        }
-        let idle_ms = now_ms.saturating_sub(entry.last_active_ms());
-        if closing && idle_ms > FAREWELL_MS {
-            return Some(format!("did not take its last replies within {} s", FAREWELL_MS / 1000));
-        }
-        let timeout = shared.settings.timeout_seconds();
-        if timeout > 0 && idle_ms > timeout.saturating_mul(1000) {
-            return Some(format!("was idle for longer than timeout ({timeout} s)"));
-        }
-        let seconds = shared.settings.limits.get(Limit::AuthSeconds);
-        let waited_ms = now_ms.saturating_sub(entry.connected_ms());
-        if !self.client.identity.is_authenticated() && waited_ms > seconds.saturating_mul(1000) {
-            return Some(format!("gave no password within {} ({seconds} s)", Limit::AuthSeconds.name()));
-        }
-        None
-    }
-
     /// Answers with an error and ends the conversation: what follows can no longer be understood.
     fn refuse(&mut self, shared: &Shared, text: &str, output: &mut Replies) {
         ReplyWriter::new(&mut output.bytes, self.client.version).error(text);
@@ -490,201 +398,6 @@ fn run(shared: &Shared, client: &mut Client, request: Request<'_>, output: &mut 
         shared.client_memory.give_back(&shared.database, beside);
     }
     is_done
-}
-
-fn parser(shared: &Shared, authenticated: bool) -> RequestParser {
-    let mut parser = RequestParser::new(limits(shared, authenticated));
-    parser.grant(FEW_ARGUMENTS);
-    parser
-}
-
-/// What is counted for the arguments of a request; those of most are a part of the connection.
-fn argument_bytes(granted: usize) -> u64 {
-    if granted <= FEW_ARGUMENTS { 0 } else { (granted * ARGUMENT_BYTES) as u64 }
-}
-
-impl Client {
-    /// Chooses the protocol version of the replies.
-    pub(crate) fn set_version(&mut self, version: Version) {
-        self.version = version;
-        self.entry.record_version(version);
-    }
-
-    /// Takes the transaction that a request executes; `None` where it is not EXEC, the user may not execute that,
-    /// or a queued request was refused.
-    #[inline]
-    fn take_executable(&mut self, request: &Request<'_>) -> Option<Box<Transaction>> {
-        self.transaction.take_if(|transaction| {
-            is_exec(request) && !transaction.is_failed() && self.identity.may_execute(Id::Exec)
-        })
-    }
-
-    /// Whether a request is a script, which no other thread's requests may interrupt.
-    #[inline]
-    fn runs_alone(&self, request: &Request<'_>) -> bool {
-        is_script(request) && self.transaction.is_none() && self.identity.is_authenticated()
-    }
-
-    /// Answers a request that is not executed because a script runs, unless it ends that.
-    fn answer_busy(&mut self, shared: &Shared, request: &Request<'_>, output: &mut Replies) {
-        const BUSY: CommandError = CommandError::fixed(
-            "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
-        );
-        let is = |place, name: &str| {
-            request.get(place).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
-        };
-        let is_kill = request.len() == 2 && is(0, "script") && is(1, "kill");
-        let result = if request.is_empty() {
-            return;
-        } else if is_kill {
-            acl::authorize(shared, self, table::spec(Id::ScriptKill), request)
-                .and_then(|()| shared.scripts.kill())
-        } else {
-            Err(BUSY)
-        };
-        let mut reply = ReplyWriter::new(&mut output.bytes, self.version);
-        match result {
-            Ok(()) => reply.simple("OK"),
-            Err(error) => {
-                reply.error_bytes(error.text());
-                shared.command_stats.answer_error(error.text());
-                if let Some(transaction) = &mut self.transaction {
-                    transaction.fail();
-                }
-            }
-        }
-    }
-
-    /// Whether a worker is to execute a transaction: a script in it cannot give up behind commands that are done.
-    #[inline]
-    fn has_to_yield(&self, transaction: &Transaction) -> bool {
-        self.is_hasty && transaction.has_script()
-    }
-
-    /// As the commands of a script see this client.
-    pub(crate) fn of_script(&self) -> Self {
-        Self {
-            version: Version::Resp2,
-            identity: self.identity.of_script(),
-            origin: Origin::Script,
-            closing: false,
-            extra_work: 0,
-            entry: Arc::clone(&self.entry),
-            tally: Tally::new(),
-            transaction: None,
-            // A command of a script cannot be handed over.
-            is_hasty: false,
-            muting: Muting::None,
-        }
-    }
-
-    /// Takes back the reply that begins at `start`, where CLIENT REPLY has it so.
-    #[cold]
-    pub(crate) fn mute(&mut self, output: &mut Replies, start: Mark) {
-        if self.muting != Muting::None {
-            output.go_back(start);
-        }
-        self.muting = match self.muting {
-            Muting::Two => Muting::One,
-            Muting::One => Muting::None,
-            other => other,
-        };
-    }
-
-    /// Ends the transaction that MULTI has begun, and all watches.
-    pub(crate) fn discard(&mut self, shared: &Shared) {
-        self.transaction = None;
-        self.entry.record_queued(None);
-        watches::unwatch(shared, &self.entry);
-    }
-
-    /// RESET: as after connecting.
-    pub(crate) fn reset(&mut self, shared: &Shared) {
-        self.discard(shared);
-        self.set_version(Version::Resp2);
-        // Its own reply is still skipped, if it is the one.
-        if self.muting == Muting::All {
-            self.muting = Muting::None;
-        }
-        self.identity = Identity::of_connection(shared);
-        self.entry.set_user(None);
-        self.entry.set_name("");
-    }
-}
-
-/// Runs a script in an exclusive turn, in place of the shared one; its writes are one batch.
-#[cold]
-fn run_alone<'t>(
-    shared: &'t Shared,
-    client: &mut Client,
-    request: Request<'_>,
-    turn: SharedTurn<'t>,
-    output: &mut Replies,
-) -> (SharedTurn<'t>, bool) {
-    // With a shared turn it would wait for itself.
-    drop(turn);
-    let is_durable = shared.database.is_durable();
-    let alone = if is_durable { shared.turns.exclusive_for_worker() } else { shared.turns.exclusive() };
-    // The user may have been changed while it waited.
-    client.identity.refresh(shared);
-    let start = output.mark();
-    let group = shared.database.begin_group();
-    let is_done = run(shared, client, request, output);
-    if is_done && let Err(error) = group.commit().map_err(CommandError::from) {
-        output.go_back(start);
-        ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
-        shared.command_stats.answer_error(error.text());
-    }
-    drop(alone);
-    (shared.turns.shared(), is_done)
-}
-
-/// A shared turn; `None`: a script has been running for so long that clients are to be told.
-#[inline]
-fn take_turn(shared: &Shared) -> Option<SharedTurn<'_>> {
-    shared.turns.shared_within(Duration::ZERO).or_else(|| wait_for_turn(shared))
-}
-
-#[cold]
-fn wait_for_turn(shared: &Shared) -> Option<SharedTurn<'_>> {
-    /// Between two looks at how long a script has been running.
-    const LOOK: Duration = Duration::from_millis(20);
-    let limit = Duration::from_millis(shared.settings.limits.get(Limit::BusyMs));
-    while !shared.scripts.is_busy(limit) {
-        if let Some(turn) = shared.turns.shared_within(LOOK) {
-            return Some(turn);
-        }
-    }
-    None
-}
-
-/// Strangers may send little: what a request announces is kept until it is whole.
-fn limits(shared: &Shared, authenticated: bool) -> Limits {
-    let set = &shared.settings.limits;
-    let (arguments, bulk) = (set.count(Limit::Arguments), set.count(Limit::Bulk));
-    let limits = if authenticated { Limits::default() } else { Limits::unauthenticated() };
-    Limits {
-        max_arguments: if authenticated { arguments } else { limits.max_arguments.min(arguments) },
-        max_bulk_bytes: if authenticated { bulk } else { limits.max_bulk_bytes.min(bulk) },
-        ..limits
-    }
-}
-
-/// A refusal in Redis's words, followed by the name of the limit where it is one that can be set.
-fn in_words(shared: &Shared, error: &ProtocolError) -> String {
-    let set = &shared.settings.limits;
-    let limit = match error {
-        ProtocolError::TooManyArguments => Limit::Arguments,
-        ProtocolError::BulkTooLong => Limit::Bulk,
-        _ => return format!("ERR {error}"),
-    };
-    format!("ERR {error}: more than {} ({})", limit.name(), set.get(limit))
-}
-
-fn too_long(authenticated: bool, longest: usize) -> String {
-    let (who, name) =
-        if authenticated { ("", Limit::Request.name()) } else { ("unauthenticated ", "a stranger may send") };
-    format!("ERR Protocol error: {who}request is longer than {name} ({longest} bytes)")
 }
 
 #[cfg(test)]
