@@ -236,7 +236,11 @@ fn starts_are_timed_and_nothing_is_left_behind() {
 
 /// A catalogue whose only target is one of this program's own roles below.
 fn own_target(role: &str) -> Catalogue {
-    let (kind, protocol) = if role == "once" { ("floor", "http") } else { ("rival", "resp") };
+    let (kind, protocol) = match role {
+        "once" => ("floor", "http"),
+        "greedy" => ("subject", "resp"),
+        _ => ("rival", "resp"),
+    };
     let program = std::env::current_exe().unwrap();
     let text = format!(
         r#"

@@ -92,6 +92,10 @@ fn answer(request: &[&[u8]], role: &str, store: &Mutex<HashMap<Vec<u8>, Vec<u8>>
         b"SET" if role == "full" && SETS.fetch_add(1, Ordering::Relaxed) >= FULL_FROM => {
             reply.error("OOM command not allowed when used memory > 'maxmemory'");
         }
+        b"SET" if role == "forgets" && SETS.fetch_add(1, Ordering::Relaxed) % 10 == 9 => reply.simple("OK"),
+        // Three MiB under a cap of two.
+        b"INFO" if role == "greedy" => reply.bulk(b"# Memory\r\nused_memory:3145728\r\nevicted_keys:0\r\n"),
+        b"INFO" => reply.bulk(b"# Memory\r\nused_memory:1048576\r\nevicted_keys:0\r\n"),
         b"SET" => {
             store.lock().unwrap().insert(request[1].to_vec(), request[2].to_vec());
             reply.simple("OK");
@@ -114,6 +118,8 @@ fn answer(request: &[&[u8]], role: &str, store: &Mutex<HashMap<Vec<u8>, Vec<u8>>
             };
             match role {
                 "lies" if nth.is_multiple_of(50) => value[33] ^= 1,
+                "blinks" if nth == FROM => value[33] ^= 1,
+                "spoils" => value[33] ^= 1,
                 "dies" if nth == FROM => {
                     eprintln!("out of patience");
                     std::process::exit(7);
