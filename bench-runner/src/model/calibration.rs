@@ -10,7 +10,7 @@ pub const CALIBRATION_SCHEMA: &str = "plumbkv.calibration";
 /// Version of it written by this build; earlier ones are read. 2: it names the rule.
 pub const CALIBRATION_SCHEMA_VERSION: u32 = 2;
 /// The rule by which the gate of this build judges. What is known of another says nothing of this one.
-pub const GATE_RULE: &str = "wager-4";
+pub const GATE_RULE: &str = "wager-5";
 
 /// `results/calibration/<machine>.json`: what is known of the gate on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]

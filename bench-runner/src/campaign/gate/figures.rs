@@ -7,6 +7,8 @@ use crate::stats::{geometric_mean, median};
 
 /// From this share of a CPU on the server, not the client, sets the throughput.
 const SATURATED: f64 = 0.95;
+/// Of so many turns of a side and more, the noisier half says nothing of its tail.
+const TURNS_HALVED: usize = 4;
 /// A request is slow above this percentile of both sides together …
 const TAIL_QUANTILE: f64 = 0.99;
 /// … and above so many times their median: where all times are close together, a small shift of all would be many slow ones.
@@ -72,10 +74,23 @@ fn value(trial: &Trial, metric: &str) -> Option<f64> {
 
 type Samples = hdrhistogram::Histogram<u64>;
 
+/// The half of a side's turns that has the lower 99th percentiles, in their order. A burst of the machine delays all requests of one
+/// turn, and the side that it hits has nearly all slow requests of a block; what a server does to one request in a hundred is in each
+/// turn.
+fn quieter(turns: Vec<Samples>) -> Vec<Samples> {
+    if turns.len() < TURNS_HALVED {
+        return turns;
+    }
+    let mut order: Vec<usize> = (0..turns.len()).collect();
+    order.sort_by_key(|place| turns[*place].value_at_quantile(TAIL_QUANTILE));
+    order.truncate(turns.len() / 2);
+    turns.into_iter().enumerate().filter(|(place, _)| order.contains(place)).map(|(_, turn)| turn).collect()
+}
+
 /// Which share of a side's requests is slow, each counted once more for every time that it is twice as slow again. The trials of both
 /// sides draw the line, so exchanging the sides turns the sign of the ratio and does nothing else.
 fn tail(base: &[Trial], head: &[Trial]) -> Option<Figures> {
-    let of = |side: &[Trial]| side.iter().map(samples).collect::<Option<Vec<Samples>>>();
+    let of = |side: &[Trial]| side.iter().map(samples).collect::<Option<Vec<Samples>>>().map(quieter);
     let (base, head) = (of(base)?, of(head)?);
     let mut all = base.first()?.clone();
     for one in base.iter().skip(1).chain(&head) {
@@ -185,6 +200,25 @@ mod tests {
         assert!((forward.log_ratio + back.log_ratio).abs() < 1e-12);
         assert!(forward.log_ratio > 2.0_f64.ln(), "{forward:?}");
         assert!(forward.head[0] > forward.base[0], "{forward:?}");
+    }
+
+    /// Of four turns two are hit by the machine, on one side or on both; or all of them are slow by the server's own doing.
+    #[test]
+    fn a_burst_of_the_machine_is_no_tail_of_a_side() {
+        let (quiet, hit, slow) = (with_slow(3, 0), with_slow(3_000, 0), with_slow(100, 0));
+        let of = |turns: [&Trial; 4]| turns.map(Clone::clone);
+        let none = of([&quiet; 4]);
+        for head in [of([&hit, &quiet, &quiet, &quiet]), of([&quiet, &hit, &quiet, &hit])] {
+            let found = figures(TAIL, &none, &head).unwrap();
+            assert_eq!(found.log_ratio, 0.0, "{found:?}");
+        }
+        let head = of([&slow, &hit, &slow, &slow]);
+        for base in [none, of([&quiet, &quiet, &hit, &quiet])] {
+            let forward = figures(TAIL, &base, &head).unwrap();
+            assert!(forward.log_ratio > 2.0_f64.ln(), "{forward:?}");
+            let back = figures(TAIL, &head, &base).unwrap();
+            assert!((forward.log_ratio + back.log_ratio).abs() < 1e-12);
+        }
     }
 
     /// As many slow requests on both sides, and head's take ten times as long.
