@@ -26,6 +26,8 @@ pub(crate) struct Listener {
     pub(crate) socket: OwnedFd,
     /// As the ready line names it: `tcp 127.0.0.1:6379` or `unix /run/plumbkv.sock`.
     pub(crate) address: String,
+    /// Connections speak TLS.
+    pub(crate) is_encrypted: bool,
     place: Place,
 }
 
@@ -92,7 +94,12 @@ impl Listener {
             Ok((socket, taken))
         };
         let (socket, taken) = listen().map_err(|error| ListenError::new(address.to_string(), &error))?;
-        Ok(Self { socket: socket.into(), address: format!("tcp {taken}"), place: Place::Tcp(taken) })
+        Ok(Self {
+            socket: socket.into(),
+            address: format!("tcp {taken}"),
+            is_encrypted: false,
+            place: Place::Tcp(taken),
+        })
     }
 
     /// As [`tcp`](Self::tcp); a port in use is tried again for a while, because a server that was killed may still be ending.
@@ -104,6 +111,13 @@ impl Listener {
                 outcome => return outcome,
             }
         }
+    }
+
+    /// The same for connections with TLS.
+    pub(crate) fn encrypted(mut self) -> Self {
+        self.is_encrypted = true;
+        self.address = self.address.replacen("tcp ", "tls ", 1);
+        self
     }
 
     /// Listens on a Unix socket. A socket file that no server answers behind is left over from a crash and is replaced.
@@ -121,6 +135,7 @@ impl Listener {
         Ok(Self {
             socket: listener.into(),
             address: format!("unix {shown}"),
+            is_encrypted: false,
             place: Place::Unix(SocketFile { path: path.to_owned(), device_and_inode }),
         })
     }

@@ -33,6 +33,7 @@ mod shutdown;
 mod storage;
 mod stripe;
 mod tally;
+mod tls;
 mod tools;
 mod turns;
 mod units;

@@ -28,6 +28,7 @@ use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::shutdown;
 use crate::storage::{profile_name, sync_name};
 use crate::tally::CommandStats;
+use crate::tls::Tls;
 use crate::turns::Turns;
 use crate::units::show_bytes;
 use crate::warm;
@@ -46,6 +47,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     }
     log::start(config.log_level, config.log_format);
     let stop = shutdown::stop().context("cannot catch SIGTERM and SIGINT")?;
+    let tls = config.tls.clone().map(Tls::load).transpose().context("cannot serve TLS")?;
     let listeners = listen(&config)?;
     let http = http::listen(config.http).context("no /metrics (--http HOST:PORT, or off)")?;
     let (cap_bytes, cap_origin) = memory_cap(&config)?;
@@ -56,7 +58,11 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     announce(&config, cap_bytes, &cap_origin, &database);
 
     let addresses: Vec<String> = listeners.iter().map(|listener| listener.address.clone()).collect();
-    let tcp: Vec<_> = listeners.iter().filter_map(Listener::tcp_address).collect();
+    let addresses_of = |is_encrypted| -> Vec<_> {
+        let of = listeners.iter().filter(|listener| listener.is_encrypted == is_encrypted);
+        of.filter_map(Listener::tcp_address).collect()
+    };
+    let (tcp, encrypted) = (addresses_of(false), addresses_of(true));
     let threads = config.io_threads.unwrap_or_else(default_io_threads);
     let (mut shares, placement) = shares(threads, listeners, stop.signal, config.busy_poll)
         .context("cannot set up input and output")?;
@@ -95,12 +101,14 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         command_stats: CommandStats::default(),
         latency: Latency::new(config.slow_us, config.monitor_ms),
         state: State::new(stop.is_set, stop.ask),
+        tls,
         clients: Clients::default(),
         facts: Facts {
             started,
             io_backend,
             io_threads: threads,
             tcp_port: tcp.first().map_or(0, std::net::SocketAddr::port),
+            tls_port: encrypted.first().map_or(0, std::net::SocketAddr::port),
             addresses: tcp.iter().map(ToString::to_string).collect(),
             unix_socket: config.unix_socket.map(|path| path.display().to_string()),
             storage: config.storage,
@@ -254,6 +262,9 @@ fn listen(config: &Config) -> anyhow::Result<Vec<Listener>> {
     for &address in &config.listen {
         listeners.push(Listener::tcp_in_time(address)?);
     }
+    for &address in &config.tls_listen {
+        listeners.push(Listener::tcp_in_time(address)?.encrypted());
+    }
     if let Some(path) = &config.unix_socket {
         listeners.push(Listener::unix(path)?);
     }
@@ -297,7 +308,7 @@ fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, database: &Databa
             }
         }
     }
-    let open = config.listen.iter().any(|address| !address.ip().is_loopback());
+    let open = config.listen.iter().chain(&config.tls_listen).any(|address| !address.ip().is_loopback());
     if open && config.password.is_none() && !config.protected_mode {
         tracing::warn!(
             "anybody who reaches these addresses can read and change everything: no password is set"

@@ -53,6 +53,7 @@ impl Driver {
             command_stats: CommandStats::default(),
             latency: Latency::new(latency::SLOW_US, 0),
             state: State::default(),
+            tls: None,
             clients: Clients::default(),
             acl: Acl::new(None),
             facts: Facts {
@@ -61,6 +62,7 @@ impl Driver {
                 io_threads: 1,
                 addresses: vec!["127.0.0.1:6379".to_owned()],
                 tcp_port: 6379,
+                tls_port: 0,
                 unix_socket: None,
                 storage: None,
                 config_file: String::new(),

@@ -19,6 +19,7 @@ use crate::scripts::Scripts;
 use crate::storage::Storage;
 use crate::stripe::Counter;
 use crate::tally::CommandStats;
+use crate::tls::Tls;
 use crate::turns::Turns;
 use crate::watches::Watches;
 use crate::workers::Workers;
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) command_stats: CommandStats,
     pub(crate) latency: Latency,
     pub(crate) state: State,
+    /// `None`: no listener is for TLS.
+    pub(crate) tls: Option<Tls>,
     pub(crate) clients: Clients,
     pub(crate) acl: Acl,
     pub(crate) client_memory: ClientMemory,
@@ -52,6 +55,9 @@ impl Shared {
     /// Looks at what changes all the time; called by the reactor's tick.
     pub(crate) fn sample(&self) {
         self.counters.sample_rates(self.command_stats.total_calls());
+        if let Some(tls) = &self.tls {
+            tls.refresh();
+        }
         self.peak_bytes();
     }
 
@@ -85,6 +91,8 @@ pub(crate) struct Facts {
     pub(crate) addresses: Vec<String>,
     /// Port of the first of them, 0 without any.
     pub(crate) tcp_port: u16,
+    /// Of the first address with TLS, 0 without any.
+    pub(crate) tls_port: u16,
     pub(crate) unix_socket: Option<String>,
     /// `None`: keys are in memory alone.
     pub(crate) storage: Option<Storage>,

@@ -18,6 +18,7 @@ use crate::listener::parse_address;
 use crate::log::{Format, Level};
 use crate::reactor::Io;
 use crate::storage::{self, Storage};
+use crate::tls::{self, ClientCertificates};
 use crate::units::parse_bytes;
 
 /// One setting: `name` is the flag, the key in the file and, in capitals behind `PLUMBKV_`, the variable.
@@ -41,6 +42,11 @@ macro_rules! settings {
 
 settings! {
     "listen" "HOST:PORT" true "TCP address to listen on; port 0 picks a free port. May be repeated [default: 127.0.0.1:6379]";
+    "tls-listen" "HOST:PORT" true "TCP address to listen on for connections with TLS, in addition to the others; port 0 picks a free port. May be repeated";
+    "tls-cert-file" "PATH" false "Certificate of the server in PEM form, with those between it and a root. Read again on SIGHUP, as are the key and the CA file";
+    "tls-key-file" "PATH" false "Private key of that certificate in PEM form";
+    "tls-ca-cert-file" "PATH" false "Certificates in PEM form of those who sign clients' certificates";
+    "tls-auth-clients" "yes|no|optional" false "Whether clients with TLS must have a certificate: optional checks one only where a client sends it [default: yes with --tls-ca-cert-file, no without]";
     "unix-socket" "PATH" false "Unix socket to listen on, in addition to the TCP addresses";
     "data" "DIR" false "Directory of a durable store: acknowledged writes survive a crash of the server. Locked while the server runs [default: none, keys are kept in memory only]";
     "sync" "always|never|DURATION" false "With --data, when the log is synced to disk: always (before each reply), never (left to the operating system), or at an interval such as 1s, 200ms or 1m [default: 1s]";
@@ -83,6 +89,9 @@ settings! {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
     pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) tls_listen: Vec<SocketAddr>,
+    /// `None` where no address is for TLS.
+    pub(crate) tls: Option<tls::Files>,
     pub(crate) unix_socket: Option<PathBuf>,
     /// `None`: keys are in memory alone.
     pub(crate) storage: Option<Storage>,
@@ -249,22 +258,59 @@ impl Layers {
         }))
     }
 
-    fn check(&self, file: Option<&Path>) -> Result<Config, ConfigError> {
-        let listen = match self.0.get("listen") {
-            Some((values, origin)) => values
-                .iter()
-                .map(|value| {
-                    parse_address(value).map_err(|reason| ConfigError::Value {
-                        value: value.clone(),
-                        origin: origin.clone(),
-                        reason,
-                    })
-                })
-                .collect::<Result<_, _>>()?,
-            None => vec![SocketAddr::from(([127, 0, 0, 1], 6379))],
+    /// The addresses of a setting; `None` where it is not given.
+    fn addresses(&self, name: &str) -> Result<Option<Vec<SocketAddr>>, ConfigError> {
+        let Some((values, origin)) = self.0.get(name) else { return Ok(None) };
+        let read = |value: &String| {
+            parse_address(value).map_err(|reason| ConfigError::Value {
+                value: value.clone(),
+                origin: origin.clone(),
+                reason,
+            })
         };
+        values.iter().map(read).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn tls(&self, is_wanted: bool) -> Result<Option<tls::Files>, ConfigError> {
+        let path = |name| self.one(name, None, |value| Ok(Some(PathBuf::from(value))));
+        let refused = |name: &str, reason: &str| {
+            let origin = self.0.get(name).map(|(_, origin)| origin.clone());
+            Err(ConfigError::Setting {
+                origin: origin.unwrap_or(Origin::Flag("tls-listen")),
+                reason: reason.to_owned(),
+            })
+        };
+        let (certificate, key) = (path("tls-cert-file")?, path("tls-key-file")?);
+        let authorities = path("tls-ca-cert-file")?;
+        let clients = self.one("tls-auth-clients", None, |value| value.parse().map(Some))?;
+        if !is_wanted {
+            let names = ["tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients"];
+            return match names.iter().find(|name| self.0.contains_key(**name)) {
+                Some(name) => refused(name, "needs --tls-listen HOST:PORT: no address is for TLS without it"),
+                None => Ok(None),
+            };
+        }
+        let (Some(certificate), Some(key)) = (certificate, key) else {
+            return refused("tls-listen", "needs --tls-cert-file and --tls-key-file");
+        };
+        let clients = clients.unwrap_or(match authorities {
+            Some(_) => ClientCertificates::Required,
+            None => ClientCertificates::Ignored,
+        });
+        if authorities.is_none() && clients != ClientCertificates::Ignored {
+            return refused("tls-auth-clients", "needs --tls-ca-cert-file to check clients' certificates");
+        }
+        Ok(Some(tls::Files { certificate, key, authorities, clients }))
+    }
+
+    fn check(&self, file: Option<&Path>) -> Result<Config, ConfigError> {
+        let tls_listen = self.addresses("tls-listen")?.unwrap_or_default();
         Ok(Config {
-            listen,
+            listen: self
+                .addresses("listen")?
+                .unwrap_or_else(|| vec![SocketAddr::from(([127, 0, 0, 1], 6379))]),
+            tls: self.tls(!tls_listen.is_empty())?,
+            tls_listen,
             unix_socket: self.one("unix-socket", None, |value| Ok(Some(PathBuf::from(value))))?,
             storage: self.storage()?,
             memory_limit: self.one("memory-limit", None, memory_limit)?,

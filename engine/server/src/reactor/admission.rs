@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{SendFlags, SocketAddrAny, send};
 
+use super::connection::{ENCRYPTION_BYTES, Encryption};
 use super::peer::hang_up;
 use super::placement::Arrival;
 use crate::listener::Listener;
@@ -33,30 +34,42 @@ pub(super) fn receive(
 ) -> Option<Arrival> {
     let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
     shared.counters.connections.add(1);
-    let counted = match admit(shared, peer) {
+    let tls = shared.tls.as_ref().filter(|_| listener.is_encrypted);
+    let own_bytes = CONNECTION_BYTES + if tls.is_some() { ENCRYPTION_BYTES } else { 0 };
+    let counted = match admit(shared, peer, own_bytes) {
         Ok(counted) => counted,
         Err(text) => {
             shared.counters.rejected.add(1);
-            // The socket buffer of a new connection has room; if not, closing says enough.
-            let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+            // The socket buffer of a new connection has room; if not, closing says enough. So it does to one who expects TLS.
+            if tls.is_none() {
+                let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+            }
             hang_up(&socket, scratch);
+            return None;
+        }
+    };
+    let encryption = match tls.map(|tls| Encryption::new(tls.config())).transpose() {
+        Ok(encryption) => encryption.map(Box::new),
+        Err(error) => {
+            tracing::error!("cannot begin TLS: {error}");
+            shared.client_memory.give_back(&shared.database, counted);
             return None;
         }
     };
     let (peer, local) = listener.names(&socket, peer);
     tracing::debug!("{peer} connected");
     let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
-    Some(Arrival { socket, entry, counted })
+    Some(Arrival { socket, entry, counted, encryption })
 }
 
 /// Lets a peer in and counts the connection under the memory cap, evicting keys for it; answers how many bytes were counted.
 ///
 /// # Errors
 /// The error line to send before closing.
-fn admit(shared: &Shared, peer: Option<SocketAddr>) -> Result<u64, &'static str> {
+fn admit(shared: &Shared, peer: Option<SocketAddr>, bytes: u64) -> Result<u64, &'static str> {
     match refusal(shared, peer) {
         Some(text) => Err(text),
-        None => count(shared),
+        None => count(shared, bytes),
     }
 }
 
@@ -71,9 +84,9 @@ fn refusal(shared: &Shared, peer: Option<SocketAddr>) -> Option<&'static str> {
 }
 
 /// The first few connections always find room (`client_memory.rs`).
-fn count(shared: &Shared) -> Result<u64, &'static str> {
-    let taken = shared.client_memory.take(&shared.database, CONNECTION_BYTES);
-    taken.map(|()| CONNECTION_BYTES).map_err(|_| NO_MEMORY)
+fn count(shared: &Shared, bytes: u64) -> Result<u64, &'static str> {
+    let taken = shared.client_memory.take(&shared.database, bytes);
+    taken.map(|()| bytes).map_err(|_| NO_MEMORY)
 }
 
 /// 127.0.0.0/8 and ::1, also when IPv4 comes dressed as IPv6.
@@ -124,8 +137,8 @@ mod tests {
     fn a_full_store_takes_a_few_connections_and_no_more() {
         let driver = Driver::with_options(|options| options.policy(plumbkv::Policy::NoEviction), 2 << 20);
         while driver.shared.database.set(&driver.shared.database.len().to_be_bytes(), &[1; 500]).is_ok() {}
-        let taken = (0..1000).take_while(|_| count(&driver.shared).is_ok()).count();
+        let taken = (0..1000).take_while(|_| count(&driver.shared, CONNECTION_BYTES).is_ok()).count();
         assert!((64..600).contains(&taken), "{taken} connections");
-        assert_eq!(count(&driver.shared), Err(NO_MEMORY));
+        assert_eq!(count(&driver.shared, CONNECTION_BYTES), Err(NO_MEMORY));
     }
 }

@@ -8,10 +8,9 @@
 //! what a client that does not read its replies makes the server hold; [`read_ahead`] is where its requests wait.
 
 mod backpressure;
+mod encrypted;
 mod errand;
 mod read_ahead;
-
-use std::os::fd::OwnedFd;
 
 use plumbkv_resp::{ReplyWriter, RequestSkipper, Skipped};
 
@@ -22,6 +21,7 @@ use crate::session::{Next, Session};
 use crate::shared::Shared;
 use crate::watches;
 use backpressure::Backpressure;
+pub(crate) use encrypted::{ENCRYPTION_BYTES, Encryption};
 use errand::{Errand, copied};
 use read_ahead::ReadAhead;
 
@@ -62,6 +62,8 @@ pub(crate) struct Connection {
     turn_bytes: usize,
     /// Bytes of the connection itself that are counted under the memory cap.
     counted: u64,
+    /// TLS; `None` where the client speaks plainly.
+    encryption: Option<Box<Encryption>>,
     /// Replies are kept back on purpose.
     #[cfg(feature = "injected-delay")]
     held: bool,
@@ -97,6 +99,7 @@ impl Connection {
             deserted: false,
             turn_bytes: RECEIVE_BYTES,
             counted,
+            encryption: None,
             #[cfg(feature = "injected-delay")]
             held: false,
         }
@@ -113,7 +116,7 @@ impl Connection {
 
     /// Whether replies wait for the socket.
     pub(crate) fn is_waiting(&self) -> bool {
-        !self.pending.is_empty()
+        !self.pending.is_empty() || self.has_sealed()
     }
 
     /// Whether what waits is to leave when the socket has room; else it is kept back on purpose.
@@ -160,7 +163,7 @@ impl Connection {
 
     /// Whether the connection can be closed.
     pub(crate) fn is_finished(&self) -> bool {
-        self.closing && self.pending.is_empty() && !self.has_errand()
+        self.closing && !self.is_waiting() && !self.has_errand()
     }
 
     /// The client sends nothing more; what it asked for is answered still.
@@ -203,6 +206,9 @@ impl Connection {
 
     /// Room to receive the rest of a long request into, where one is under way and there is memory for it.
     pub(crate) fn own_room(&mut self, shared: &Shared, pool: &mut Pool) -> Option<&mut [u8]> {
+        if self.is_encrypted() {
+            return None;
+        }
         let Input::Kept(kept) = &mut self.input else { return None };
         let missing = self.needed.saturating_sub(kept.len());
         if missing < LONG_BYTES || self.held_back {
@@ -235,6 +241,20 @@ impl Connection {
 
     /// Takes bytes in, and executes what has wholly arrived.
     pub(crate) fn hear(
+        &mut self,
+        shared: &Shared,
+        pool: &mut Pool,
+        bytes: &[u8],
+        replies: &mut Replies,
+    ) -> Result<(), NoMemory> {
+        if self.is_encrypted() {
+            return self.hear_encrypted(shared, pool, bytes, replies);
+        }
+        self.hear_plain(shared, pool, bytes, replies)
+    }
+
+    #[inline(always)] // Into `hear`, which each request passes through.
+    fn hear_plain(
         &mut self,
         shared: &Shared,
         pool: &mut Pool,
@@ -440,11 +460,6 @@ impl Connection {
         sent: usize,
     ) -> Result<(), NoMemory> {
         if self.pending.keep(shared, pool, replies, marks, sent) { Ok(()) } else { Err(NoMemory) }
-    }
-
-    /// Sends what waits, as far as the socket takes it; false when it is broken.
-    pub(crate) fn flush(&mut self, pool: &mut Pool, socket: &OwnedFd) -> bool {
-        self.is_held() || self.pending.flush(pool, socket).is_ok()
     }
 
     /// Gives back all that the connection holds, at its end.

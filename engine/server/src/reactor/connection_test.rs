@@ -3,6 +3,8 @@
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 
+use std::os::fd::OwnedFd;
+
 use super::*;
 use crate::reactor::pending::send_replies;
 use crate::session::TURN_REQUESTS;

@@ -13,7 +13,7 @@ use crate::replies::{Mark, Replies};
 use crate::shared::Shared;
 
 /// Pieces handed to the kernel by one system call.
-const SLICES: usize = 16;
+pub(super) const SLICES: usize = 16;
 
 /// Replies in order that a socket did not take.
 #[derive(Default)]
@@ -102,12 +102,7 @@ impl Pending {
     pub(crate) fn flush(&mut self, pool: &mut Pool, socket: &OwnedFd) -> Result<(), Errno> {
         while !self.is_empty() {
             let mut slices = [IoSlice::new(&[]); SLICES];
-            let mut count = 0;
-            for (slice, piece) in slices.iter_mut().zip(&self.pieces) {
-                let skip = if count == 0 { self.sent } else { 0 };
-                *slice = IoSlice::new(&piece.bytes()[skip..]);
-                count += 1;
-            }
+            let count = self.slices(&mut slices, usize::MAX);
             let asked: usize = slices[..count].iter().map(|slice| slice.len()).sum();
             let sent = send_some(socket, &slices[..count])?;
             self.forget(pool, sent);
@@ -118,7 +113,22 @@ impl Pending {
         Ok(())
     }
 
-    fn forget(&mut self, pool: &mut Pool, mut sent: usize) {
+    /// The first pieces of what waits, of `most` bytes or a little more; answers how many they are.
+    pub(super) fn slices<'s>(&'s self, slices: &mut [IoSlice<'s>; SLICES], most: usize) -> usize {
+        let (mut count, mut bytes) = (0, 0);
+        for (slice, piece) in slices.iter_mut().zip(&self.pieces) {
+            if bytes >= most {
+                break;
+            }
+            let skip = if count == 0 { self.sent } else { 0 };
+            *slice = IoSlice::new(&piece.bytes()[skip..]);
+            (count, bytes) = (count + 1, bytes + slice.len());
+        }
+        count
+    }
+
+    /// Takes out the first `sent` bytes, which are done with.
+    pub(super) fn forget(&mut self, pool: &mut Pool, mut sent: usize) {
         self.len -= sent;
         while let Some(first) = self.pieces.front() {
             let left = first.bytes().len() - self.sent;
@@ -183,7 +193,7 @@ pub(crate) fn send_replies(
 }
 
 /// Sends what the socket takes; 0 when it is full.
-fn send_some(socket: &OwnedFd, slices: &[IoSlice<'_>]) -> Result<usize, Errno> {
+pub(super) fn send_some(socket: &OwnedFd, slices: &[IoSlice<'_>]) -> Result<usize, Errno> {
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     let sent = match slices {
         [single] => rustix::net::send(socket, single, flags),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::connection::Encryption;
 use crate::clients::Entry;
 
 /// A connection that was let in.
@@ -15,6 +16,8 @@ pub(crate) struct Arrival {
     pub(crate) entry: Arc<Entry>,
     /// Bytes that are counted for it under the memory cap.
     pub(crate) counted: u64,
+    /// TLS, where its listener is for that.
+    pub(crate) encryption: Option<Box<Encryption>>,
 }
 
 /// All I/O threads, as those who hand over connections see them.
@@ -103,7 +106,8 @@ mod tests {
 
     fn arrival(clients: &Clients) -> Arrival {
         let (socket, _) = std::os::unix::net::UnixStream::pair().unwrap();
-        Arrival { socket: socket.into(), entry: clients.add(String::new(), String::new(), 0, 0), counted: 0 }
+        let entry = clients.add(String::new(), String::new(), 0, 0);
+        Arrival { socket: socket.into(), entry, counted: 0, encryption: None }
     }
 
     #[test]

@@ -30,5 +30,6 @@ mod restart;
 mod scheduling;
 mod scripts;
 mod server;
+mod tls;
 mod tools;
 mod transactions;

@@ -116,6 +116,7 @@ static PARAMETERS: &[Parameter] = &[
     Parameter { name: "databases", get: |_| "1".to_owned(), set: None },
     Parameter { name: "bind", get: |shared| shared.facts.addresses.join(" "), set: None },
     Parameter { name: "port", get: |shared| shared.facts.tcp_port.to_string(), set: None },
+    Parameter { name: "tls-port", get: |shared| shared.facts.tls_port.to_string(), set: None },
     Parameter {
         name: "unixsocket",
         get: |shared| shared.facts.unix_socket.clone().unwrap_or_default(),

@@ -170,8 +170,8 @@ impl Epoll {
 
     /// Serves a connection from now on.
     fn admit(&mut self, shared: &Shared, arrival: Arrival) {
-        let Arrival { socket, entry, counted } = arrival;
-        let connection = Connection::new(Session::new(shared, entry), counted);
+        let Arrival { socket, entry, counted, encryption } = arrival;
+        let connection = Connection::new(Session::new(shared, entry), counted).encrypted(encryption);
         let interest = EventFlags::IN;
         let index = self.peers.insert(Peer { socket, connection, interest });
         let added = match self.peers.get(index) {
@@ -216,7 +216,8 @@ impl Epoll {
             }
             let Turn { replies, pool, .. } = &mut self.turn;
             // What waits goes first.
-            let sent = if peer.connection.is_waiting() || peer.connection.is_held() {
+            let is_encrypted = peer.connection.is_encrypted();
+            let sent = if is_encrypted || peer.connection.is_waiting() || peer.connection.is_held() {
                 Ok(0)
             } else {
                 send_replies(&peer.socket, replies, part.marks())
@@ -227,6 +228,10 @@ impl Epoll {
             };
             if peer.connection.keep_replies(shared, pool, replies, part.marks(), sent).is_err() {
                 no_memory();
+                self.forget(shared, part.slot);
+                continue;
+            }
+            if is_encrypted && !peer.connection.flush(pool, &peer.socket) {
                 self.forget(shared, part.slot);
                 continue;
             }

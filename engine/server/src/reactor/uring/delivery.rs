@@ -46,7 +46,8 @@ impl Uring {
                 self.delay.hold(part.slot);
             }
             let Turn { replies, pool, .. } = &mut self.turn;
-            let waits = peer.connection.is_waiting() || peer.connection.is_held();
+            let connection = &peer.connection;
+            let waits = connection.is_waiting() || connection.is_held() || connection.is_encrypted();
             // What waits goes first; values have their own places, and the end of a conversation must not overtake its last reply.
             if waits || part.has_values() || peer.connection.is_closing() {
                 let sent = if waits { Ok(0) } else { send_replies(&peer.socket, replies, part.marks()) };
@@ -126,6 +127,9 @@ fn keep(
     };
     if peer.connection.keep_replies(shared, pool, replies, part.marks(), sent).is_err() {
         no_memory();
+        peer.ending = true;
+    }
+    if peer.connection.is_encrypted() && !peer.connection.flush(pool, &peer.socket) {
         peer.ending = true;
     }
 }

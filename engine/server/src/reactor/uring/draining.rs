@@ -50,11 +50,12 @@ impl Uring {
             }
             // Nothing else is under way: what one receive asked for is sent before the next.
             let part = (start, replies.mark());
-            let sent =
-                if peer.connection.is_waiting() { Ok(0) } else { send_replies(&peer.socket, replies, part) };
+            let is_encrypted = peer.connection.is_encrypted();
+            let waits = is_encrypted || peer.connection.is_waiting();
+            let sent = if waits { Ok(0) } else { send_replies(&peer.socket, replies, part) };
             let kept = sent
                 .is_ok_and(|sent| peer.connection.keep_replies(shared, pool, replies, part, sent).is_ok());
-            peer.ending |= !kept;
+            peer.ending |= !kept || is_encrypted && !peer.connection.flush(pool, &peer.socket);
             replies.go_back(start);
         }
         // Where a worker has a request of its, it goes when that is done.

@@ -126,8 +126,8 @@ impl Uring {
 
     /// Serves a connection from now on.
     fn serve(&mut self, shared: &Shared, arrival: Arrival) -> io::Result<()> {
-        let Arrival { socket, entry, counted } = arrival;
-        let connection = Connection::new(Session::new(shared, entry), counted);
+        let Arrival { socket, entry, counted, encryption } = arrival;
+        let connection = Connection::new(Session::new(shared, entry), counted).encrypted(encryption);
         let slot = self.peers.insert(Peer::new(socket, connection));
         if let Some(peer) = self.peers.get(slot)
             && self.ring.keep_file(slot, &peer.socket)
