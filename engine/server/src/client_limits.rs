@@ -40,6 +40,8 @@ pub(crate) enum Limit {
     AclLog,
     /// The most entries of the slow log.
     SlowLog,
+    /// The most keys that clients track.
+    TrackedKeys,
 }
 
 /// A limit's name and bounds.
@@ -176,9 +178,17 @@ static SPECS: [Spec; COUNT] = [
         is_bytes: false,
         may_be_none: false,
     },
+    Spec {
+        name: "tracking-table-max-keys",
+        default: 1_000_000,
+        low: 1,
+        high: i32::MAX as u64,
+        is_bytes: false,
+        may_be_none: true,
+    },
 ];
 
-const COUNT: usize = 15;
+const COUNT: usize = 16;
 
 /// What stands for no limit.
 const NONE: u64 = u64::MAX;
@@ -200,6 +210,7 @@ impl Limit {
         Self::AclRules,
         Self::AclLog,
         Self::SlowLog,
+        Self::TrackedKeys,
     ];
 
     fn spec(self) -> &'static Spec {

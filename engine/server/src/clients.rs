@@ -10,6 +10,7 @@ use plumbkv_resp::Version;
 use crate::acl::DEFAULT;
 use crate::command::table::{self, Id};
 use crate::reactor::admission::CONNECTION_BYTES;
+use crate::tracking::{Mode, bit};
 use crate::watches::Watching;
 
 /// The connections, by number.
@@ -38,6 +39,9 @@ pub(crate) struct Entry {
     /// Commands queued behind MULTI, or [`NO_TRANSACTION`].
     queued: AtomicI64,
     pub(crate) watching: Watching,
+    pub(crate) tracking: Mode,
+    /// The thread that serves it, counted from 1, and its slot there; 0 before it is served.
+    place: AtomicU64,
     /// The connection has ended; a worker may still have a request of it.
     is_closed: AtomicBool,
     /// CLIENT KILL or ACL DELUSER has ended it.
@@ -77,6 +81,8 @@ impl Clients {
             pending_output: AtomicU64::new(0),
             queued: AtomicI64::new(NO_TRANSACTION),
             watching: Watching::default(),
+            tracking: Mode::default(),
+            place: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             is_killed: AtomicBool::new(false),
             texts: Mutex::default(),
@@ -92,6 +98,10 @@ impl Clients {
 
     pub(crate) fn count(&self) -> usize {
         self.lock().len()
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<Arc<Entry>> {
+        self.lock().get(&id).cloned()
     }
 
     /// Every connection, oldest first.
@@ -154,6 +164,18 @@ impl Entry {
         version.clone_into(&mut self.texts().library_version);
     }
 
+    /// Which thread serves the connection from now on, and in which slot.
+    pub(crate) fn record_place(&self, thread: usize, slot: usize) {
+        self.place.store((thread as u64 + 1) << 32 | slot as u64, Ordering::Release);
+    }
+
+    /// The thread that serves it, and its slot there.
+    pub(crate) fn place(&self) -> Option<(usize, usize)> {
+        let place = self.place.load(Ordering::Acquire);
+        let thread = (place >> 32).checked_sub(1)?;
+        Some((thread as usize, (place & u64::from(u32::MAX)) as usize))
+    }
+
     pub(crate) fn record_command(&self, id: Id) {
         self.last_command.store(id as u8, Ordering::Relaxed);
     }
@@ -186,15 +208,28 @@ impl Entry {
         &self.local
     }
 
-    /// The flags of CLIENT LIST: in a transaction, and whether EXEC will fail.
-    fn flags(&self) -> &'static str {
-        let is_queueing = self.queued.load(Ordering::Relaxed) != NO_TRANSACTION;
-        match (is_queueing, self.watching.is_touched()) {
-            (false, false) => "N",
-            (true, false) => "x",
-            (false, true) => "d",
-            (true, true) => "xd",
-        }
+    /// The flags of CLIENT LIST in Redis's order: in a transaction, which EXEC will fail, and what is tracked.
+    fn flags(&self) -> String {
+        let flags: String = [
+            (self.queued.load(Ordering::Relaxed) != NO_TRANSACTION, 'x'),
+            (self.tracking.has(bit::ON), 't'),
+            (self.tracking.has(bit::BROKEN), 'R'),
+            (self.tracking.has(bit::BROADCAST), 'B'),
+            (self.watching.is_touched(), 'd'),
+        ]
+        .into_iter()
+        .filter_map(|(is_set, letter)| is_set.then_some(letter))
+        .collect();
+        if flags.is_empty() { "N".to_owned() } else { flags }
+    }
+
+    /// As CLIENT GETREDIR answers: -1 where nothing is tracked, 0 where messages go to the client itself.
+    pub(crate) fn redirection(&self) -> i64 {
+        if self.tracking.has(bit::ON) { self.tracking.redirect() as i64 } else { -1 }
+    }
+
+    pub(crate) fn is_resp3(&self) -> bool {
+        self.version.load(Ordering::Relaxed) == 3
     }
 
     pub(crate) fn record_version(&self, version: Version) {
@@ -230,7 +265,7 @@ impl Entry {
         let _ = write!(
             line,
             "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db=0 sub=0 psub=0 ssub=0 multi={} \
-             qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={output} tot-mem={} events={} cmd={command} user={user} redir=-1 resp={} lib-name={} lib-ver={}",
+             qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={output} tot-mem={} events={} cmd={command} user={user} redir={} resp={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
             self.local,
@@ -242,6 +277,7 @@ impl Entry {
             self.queued.load(Ordering::Relaxed),
             CONNECTION_BYTES + input + output,
             if output == 0 { "r" } else { "rw" },
+            self.redirection(),
             self.version.load(Ordering::Relaxed),
             texts.library_name,
             texts.library_version,

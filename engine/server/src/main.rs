@@ -20,6 +20,7 @@ mod limits;
 mod listener;
 mod log;
 mod process;
+mod pushes;
 mod reactor;
 #[cfg(test)]
 #[path = "reference_test.rs"]
@@ -35,6 +36,7 @@ mod stripe;
 mod tally;
 mod tls;
 mod tools;
+mod tracking;
 mod turns;
 mod units;
 mod warm;

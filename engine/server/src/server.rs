@@ -22,6 +22,7 @@ use crate::limits;
 use crate::listener::Listener;
 use crate::log;
 use crate::process;
+use crate::pushes::Pushes;
 use crate::reactor::{self, Io, Placement, Share};
 use crate::scripts::Scripts;
 use crate::shared::{Counters, Facts, Settings, Shared, State};
@@ -29,6 +30,7 @@ use crate::shutdown;
 use crate::storage::{profile_name, sync_name};
 use crate::tally::CommandStats;
 use crate::tls::Tls;
+use crate::tracking::Tracking;
 use crate::turns::Turns;
 use crate::units::show_bytes;
 use crate::warm;
@@ -79,12 +81,14 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     if config.storage.is_none() {
         warm::warm();
     }
-    let workers = Arc::new(Workers::new(placement));
+    let workers = Arc::new(Workers::new(Arc::clone(&placement)));
     let shared = Arc::new(Shared {
         client_memory: ClientMemory::new(),
         // Workers execute requests of a durable store, too.
         turns: Turns::new(threads + usize::from(database.is_durable())),
         watches: Watches::default(),
+        tracking: Tracking::default(),
+        pushes: Pushes::new(Some(Arc::clone(&placement))),
         scripts: Scripts::default(),
         database,
         clock,

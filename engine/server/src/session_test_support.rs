@@ -12,10 +12,12 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::latency::{self, Latency};
+use crate::pushes::Pushes;
 use crate::replies::{Mark, Replies};
 use crate::scripts::Scripts;
 use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::tally::CommandStats;
+use crate::tracking::Tracking;
 use crate::turns::Turns;
 use crate::watches::Watches;
 
@@ -45,6 +47,8 @@ impl Driver {
             client_memory: ClientMemory::new(),
             turns: Turns::new(1),
             watches: Watches::default(),
+            tracking: Tracking::default(),
+            pushes: Pushes::new(None),
             scripts: Scripts::default(),
             database,
             clock,

@@ -15,11 +15,13 @@ use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::latency::Latency;
 use crate::process;
+use crate::pushes::Pushes;
 use crate::scripts::Scripts;
 use crate::storage::Storage;
 use crate::stripe::Counter;
 use crate::tally::CommandStats;
 use crate::tls::Tls;
+use crate::tracking::{self, Tracking};
 use crate::turns::Turns;
 use crate::watches::Watches;
 use crate::workers::Workers;
@@ -40,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) client_memory: ClientMemory,
     pub(crate) turns: Turns,
     pub(crate) watches: Watches,
+    pub(crate) tracking: Tracking,
+    pub(crate) pushes: Pushes,
     pub(crate) scripts: Scripts,
     pub(crate) facts: Facts,
     /// For requests that wait for the disk, and for scripts that take long.
@@ -55,6 +59,7 @@ impl Shared {
     /// Looks at what changes all the time; called by the reactor's tick.
     pub(crate) fn sample(&self) {
         self.counters.sample_rates(self.command_stats.total_calls());
+        tracking::look(self);
         if let Some(tls) = &self.tls {
             tls.refresh();
         }

@@ -4,7 +4,7 @@ use plumbkv_resp::{ReplyWriter, Version};
 
 use super::args::{self, Arguments, is};
 use super::table::{self, Id};
-use super::{CommandError, Context};
+use super::{CommandError, Context, tracked};
 use crate::acl;
 use crate::acl::log::{Reason, Refusal};
 use crate::clients::Entry;
@@ -49,7 +49,7 @@ pub(crate) enum Command<'a> {
     Kill(Kill<'a>),
     Reply(Muting),
     Redirection,
-    Tracking,
+    Tracking(tracked::Query<'a>),
     Unblock,
     Wait,
     /// Clients are not evicted, whatever they choose.
@@ -134,7 +134,9 @@ impl<'a> Command<'a> {
                 _ => return Err(CommandError::SYNTAX),
             }),
             Id::ClientGetredir => Self::Redirection,
-            Id::ClientTrackinginfo => Self::Tracking,
+            Id::ClientTracking | Id::ClientCaching | Id::ClientTrackinginfo => {
+                Self::Tracking(tracked::Query::parse(id, words)?)
+            }
             Id::ClientNoevict => match words.word() {
                 word if is(word, "ON") || is(word, "OFF") => Self::NoEvict,
                 _ => return Err(CommandError::SYNTAX),
@@ -251,19 +253,11 @@ impl<'a> Command<'a> {
                 }
                 context.ok()
             }
-            Self::Redirection => context.integer(-1),
-            Self::Tracking => {
-                let mut reply = context.reply();
-                reply.map(3);
-                reply.bulk(b"flags");
-                reply.set(1);
-                reply.bulk(b"off");
-                reply.bulk(b"redirect");
-                reply.integer(-1);
-                reply.bulk(b"prefixes");
-                reply.array(0);
-                Ok(())
+            Self::Redirection => {
+                let redirection = context.client.entry.redirection();
+                context.integer(redirection)
             }
+            Self::Tracking(query) => query.execute(context),
             // No command blocks a client, and there are no replicas to wait for.
             Self::Unblock | Self::Wait => context.integer(0),
             Self::NoEvict => context.ok(),

@@ -128,6 +128,13 @@ impl CommandError {
         text.truncate(end.map_or(0, |last| last + 1));
         Self(Cow::Owned(text))
     }
+
+    /// A text with two words of the client's.
+    pub(crate) fn quoting_two(prefix: &str, word: &[u8], between: &str, other: &[u8], suffix: &str) -> Self {
+        let head = Self::quoting(prefix, word, between);
+        let tail = Self::quoting("", other, suffix);
+        Self(Cow::Owned([&**head.text(), &**tail.text()].concat()))
+    }
 }
 
 fn quoted(word: &[u8], room: usize) -> &[u8] {

@@ -99,7 +99,8 @@ pub(crate) fn has_keys(spec: &Spec) -> bool {
 /// The place of the number of keys in a script's request; the keys follow it.
 const KEY_COUNT: usize = 2;
 
-fn is_script(spec: &Spec) -> bool {
+/// Whether a command runs a script, whose commands are looked at one by one.
+pub(crate) fn is_script(spec: &Spec) -> bool {
     matches!(spec.id, Id::Eval | Id::EvalRo | Id::Evalsha | Id::EvalshaRo)
 }
 

@@ -295,12 +295,13 @@ fn expire(
 /// DEL and UNLINK of several keys: the number of those that existed.
 fn delete_many(context: &Context<'_>, keys: &[&[u8]]) -> Result<i64, CommandError> {
     let database = &context.shared.database;
-    if context.shared.watches.is_empty() {
+    let is_tracked = !context.shared.tracking.is_empty();
+    if context.shared.watches.is_empty() && !is_tracked {
         return Ok(database.delete_many(keys)? as i64);
     }
     // A watched key that did not exist is not changed.
     let mut existed = Vec::new();
-    for key in keys.iter().filter(|key| context.shared.watches.has(key)) {
+    for key in keys.iter().filter(|key| is_tracked || context.shared.watches.has(key)) {
         if database.exists(key)? {
             existed.push(*key);
         }

@@ -19,6 +19,7 @@ mod range;
 pub(crate) mod script;
 pub(crate) mod string;
 pub(crate) mod table;
+mod tracked;
 pub(crate) mod transaction;
 mod values;
 
@@ -32,6 +33,7 @@ use crate::log::{PAUSE_SECONDS, Sparingly};
 use crate::replies::{Mark, Replies};
 use crate::session::{Client, Muting, Origin};
 use crate::shared::Shared;
+use crate::tracking;
 use args::Arguments;
 pub(crate) use error::CommandError;
 use table::{Group, Spec};
@@ -112,6 +114,9 @@ impl Context<'_> {
     pub(crate) fn changed(&self, key: &[u8]) {
         if !self.shared.watches.is_empty() {
             self.shared.watches.touch(key);
+        }
+        if !self.shared.tracking.is_empty() {
+            tracking::invalidate(self.shared, key, self.client.entry.id);
         }
     }
 
@@ -226,6 +231,10 @@ fn dispatch(
     if client.tally.call(&shared.command_stats, spec.id) {
         client.entry.record_command(spec.id);
     }
+    let tracks = shared.tracking.is_used();
+    if tracks {
+        tracking::remember(shared, &client.entry, spec, &request);
+    }
     let began = shared.latency.times(shared, spec, &request).then(Instant::now);
     let words = Arguments::new(request, words_read);
     let mut context = Context { shared, client, output, name: spec.name };
@@ -234,6 +243,9 @@ fn dispatch(
         && !result.as_ref().is_err_and(CommandError::would_block)
     {
         shared.latency.note(shared, context.client, spec, &request, began.elapsed());
+    }
+    if tracks {
+        end_caching(context.client, spec);
     }
     if let Err(error) = &result {
         if error.would_block() {
@@ -244,6 +256,15 @@ fn dispatch(
         }
     }
     result
+}
+
+/// What CLIENT CACHING has said holds for one command, or for one transaction.
+#[cold]
+fn end_caching(client: &Client, spec: &Spec) {
+    if client.origin == Origin::Client && client.transaction.is_none() && spec.id != table::Id::ClientCaching
+    {
+        client.entry.tracking.end_caching();
+    }
 }
 
 /// Counts a request that is not executed, and ends the transaction whose EXEC it was.

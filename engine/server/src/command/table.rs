@@ -172,8 +172,10 @@ commands! {
     ClientKill "client|kill" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "2.4.0" "O(N) with N the number of connections." "Ends connections.";
     ClientReply "client|reply" 3 [NOSCRIPT] (0 0 0) Connection "3.2.0" "O(1)" "Chooses whether replies are sent.";
     ClientNoevict "client|no-evict" 3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "7.0.0" "O(1)" "Sets whether the connection may be evicted; none is.";
-    ClientGetredir "client|getredir" 2 [NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Returns the connection that invalidations are sent to; there is none.";
-    ClientTrackinginfo "client|trackinginfo" 2 [NOSCRIPT] (0 0 0) Connection "6.2.0" "O(1)" "Returns what is tracked for the connection; nothing is.";
+    ClientCaching "client|caching" 3 [NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Tells whether the keys of the next command are tracked.";
+    ClientGetredir "client|getredir" 2 [NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Returns the connection that invalidations are sent to.";
+    ClientTracking "client|tracking" -3 [NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Tells the connection when keys that it has read are changed.";
+    ClientTrackinginfo "client|trackinginfo" 2 [NOSCRIPT] (0 0 0) Connection "6.2.0" "O(1)" "Returns what is tracked for the connection.";
     ClientUnblock "client|unblock" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "5.0.0" "O(1)" "Unblocks a connection; none is blocked.";
     Wait "wait" 3 [NOSCRIPT] (0 0 0) Connection "3.0.0" "O(1)" "Returns how many replicas have the connection's writes; there are none, so it does not wait.";
     ClientHelp "client|help" 2 [NOSCRIPT] (0 0 0) Connection "5.0.0" "O(1)" "Returns helpful text about the sub-commands of CLIENT.";

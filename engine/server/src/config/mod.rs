@@ -46,7 +46,7 @@ settings! {
     "tls-cert-file" "PATH" false "Certificate of the server in PEM form, with those between it and a root. Read again on SIGHUP, as are the key and the CA file";
     "tls-key-file" "PATH" false "Private key of that certificate in PEM form";
     "tls-ca-cert-file" "PATH" false "Certificates in PEM form of those who sign clients' certificates";
-    "tls-auth-clients" "yes|no|optional" false "Whether clients with TLS must have a certificate: optional checks one only where a client sends it [default: yes with --tls-ca-cert-file, no without]";
+    "tls-auth-clients" "yes|no|optional" false "Whether clients with TLS must have a certificate: optional checks one only where a client sends it. With --tls-ca-cert-file they must unless this says otherwise";
     "unix-socket" "PATH" false "Unix socket to listen on, in addition to the TCP addresses";
     "data" "DIR" false "Directory of a durable store: acknowledged writes survive a crash of the server. Locked while the server runs [default: none, keys are kept in memory only]";
     "sync" "always|never|DURATION" false "With --data, when the log is synced to disk: always (before each reply), never (left to the operating system), or at an interval such as 1s, 200ms or 1m [default: 1s]";
@@ -76,6 +76,7 @@ settings! {
     "acllog-max-len" "COUNT" false "Maximum number of entries of ACL LOG; older ones leave [default: 128]";
     "slowlog-log-slower-than" "MICROSECONDS" false "Log requests that take this long or longer, see SLOWLOG; 0 logs all, -1 none [default: 10000]";
     "slowlog-max-len" "COUNT" false "Maximum number of entries of SLOWLOG; older ones leave [default: 128]";
+    "tracking-table-max-keys" "COUNT" false "Maximum number of keys that clients track, see CLIENT TRACKING; beyond it clients are told to forget some. 0 for no limit [default: 1000000]";
     "latency-monitor-threshold" "MILLISECONDS" false "Record commands that take this long or longer, see LATENCY; 0 records none [default: 0]";
     "io" "auto|epoll|uring" false "I/O back end: io_uring needs Linux 6.1 and a seccomp profile that allows it; auto uses it where available, otherwise epoll [default: auto]";
     "io-threads" "COUNT|auto" false "I/O threads, 1 to 64 [default: auto, half of the CPUs available to the process, at most 8]";

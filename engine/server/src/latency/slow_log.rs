@@ -169,8 +169,11 @@ mod tests {
     /// The requests of SLOWLOG GET, from the newest on, without those that set up the test.
     fn logged(driver: &Driver) -> Vec<String> {
         let entries = driver.shared.latency.slow_log.entries();
-        let text = |word: &Box<[u8]>| word.escape_ascii().to_string();
-        entries.all.iter().map(|entry| entry.words.iter().map(text).collect::<Vec<_>>().join(" ")).collect()
+        let text = |entry: &super::Entry| {
+            let words = entry.words.iter().map(|word| word.escape_ascii().to_string());
+            words.collect::<Vec<_>>().join(" ")
+        };
+        entries.all.iter().map(text).collect()
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::{Mark, Replies};
 use crate::session::{Next, Session};
 use crate::shared::Shared;
-use crate::watches;
+use crate::{tracking, watches};
 use backpressure::Backpressure;
 pub(crate) use encrypted::{ENCRYPTION_BYTES, Encryption};
 use errand::{Errand, copied};
@@ -54,6 +54,8 @@ pub(crate) struct Connection {
     backpressure: Backpressure,
     /// A request that is executed elsewhere; what follows it is held back.
     errand: Errand,
+    /// Messages that came meanwhile: they follow its reply.
+    pushes: Vec<u8>,
     /// Nothing more is executed.
     closing: bool,
     /// The client has ended its side.
@@ -95,6 +97,7 @@ impl Connection {
             pending: Pending::default(),
             backpressure: Backpressure::default(),
             errand: Errand::None,
+            pushes: Vec::new(),
             closing: false,
             deserted: false,
             turn_bytes: RECEIVE_BYTES,
@@ -469,6 +472,7 @@ impl Connection {
         self.session.forget_arguments(shared);
         self.session.entry().close();
         watches::unwatch(shared, self.session.entry());
+        tracking::stop(shared, self.session.entry());
         shared.client_memory.give_back(&shared.database, std::mem::take(&mut self.counted));
     }
 

@@ -118,6 +118,7 @@ impl Transaction {
             shared.command_stats.answer_error(error.text());
         }
         client.entry.record_queued(None);
+        client.entry.tracking.end_caching();
         watches::unwatch(shared, &client.entry);
     }
 

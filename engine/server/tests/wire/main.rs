@@ -32,4 +32,5 @@ mod scripts;
 mod server;
 mod tls;
 mod tools;
+mod tracking;
 mod transactions;

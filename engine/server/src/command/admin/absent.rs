@@ -14,10 +14,7 @@ const FIELDS: [(&str, &[(&str, &str)]); 6] = [
             ("process_supervised", "no"),
         ],
     ),
-    (
-        "Clients",
-        &[("cluster_connections", "0"), ("tracking_clients", "0"), ("clients_in_timeout_table", "0")],
-    ),
+    ("Clients", &[("cluster_connections", "0"), ("clients_in_timeout_table", "0")]),
     (
         "Memory",
         &[
@@ -87,9 +84,6 @@ const FIELDS: [(&str, &[(&str, &str)]); 6] = [
             ("active_defrag_key_misses", "0"),
             ("total_active_defrag_time", "0"),
             ("current_active_defrag_time", "0"),
-            ("tracking_total_keys", "0"),
-            ("tracking_total_items", "0"),
-            ("tracking_total_prefixes", "0"),
         ],
     ),
     ("CPU", &[("used_cpu_sys_children", "0.000000"), ("used_cpu_user_children", "0.000000")]),

@@ -151,12 +151,13 @@ static PARAMETERS: &[Parameter] = &[
         set: Some(|text| signed(text, -1).map(Change::SlowUs)),
     },
     limit!("slowlog-max-len", Limit::SlowLog),
+    limit!("tracking-table-max-keys", Limit::TrackedKeys),
     Parameter {
         name: "latency-monitor-threshold",
         get: |shared| shared.latency.monitor_ms().to_string(),
         set: Some(|text| signed(text, 0).map(|ms| Change::MonitorMs(ms.unsigned_abs()))),
     },
-    Parameter { name: "latency-tracking", get: |_| yes_no(false), set: Some(|text| only_no(text)) },
+    Parameter { name: "latency-tracking", get: |_| yes_no(false), set: Some(only_no) },
     Parameter { name: "io-backend", get: |shared| shared.facts.io_backend.to_owned(), set: None },
 ];
 

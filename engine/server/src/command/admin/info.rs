@@ -124,6 +124,7 @@ fn clients(shared: &Shared, text: &mut String) {
     field!(text, "client_recent_max_input_buffer", input);
     field!(text, "client_recent_max_output_buffer", output);
     field!(text, "blocked_clients", 0);
+    field!(text, "tracking_clients", shared.tracking.counts().clients);
 }
 
 fn memory(shared: &Shared, text: &mut String) {
@@ -190,6 +191,10 @@ fn stats(shared: &Shared, text: &mut String) {
     field!(text, "keyspace_hits", stats.hits);
     field!(text, "keyspace_misses", stats.misses);
     field!(text, "total_error_replies", shared.command_stats.error_replies());
+    let tracked = shared.tracking.counts();
+    field!(text, "tracking_total_keys", tracked.keys);
+    field!(text, "tracking_total_items", tracked.items);
+    field!(text, "tracking_total_prefixes", tracked.prefixes);
 }
 
 /// A master without replicas: its replication ID is the run ID, and there is no backlog.

@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::args::{Arguments, is};
 use super::table::{self, Id, Spec};
 use super::{CommandError, Context};
-use crate::process;
+use crate::{process, tracking};
 
 /// Commands about the server.
 #[derive(Debug)]
@@ -156,6 +156,9 @@ impl<'a> Command<'a> {
             Self::Flush => {
                 database.clear()?;
                 context.shared.watches.touch_all();
+                if context.shared.tracking.is_used() {
+                    tracking::invalidate_all(context.shared);
+                }
                 context.ok()
             }
             Self::Time => {

@@ -45,8 +45,25 @@ impl Connection {
             (Reply::Short(bytes), false) => replies.bytes.extend_from_slice(&bytes),
             (Reply::Long(pending), false) => self.pending.append(pending),
         }
+        replies.bytes.append(&mut self.pushes);
         if done.closes {
             self.finish(pool);
+        }
+    }
+
+    /// Takes a message that the client gets without a request: between two replies, never within one.
+    pub(crate) fn push(&mut self, shared: &Shared, pool: &mut Pool, bytes: &[u8], replies: &mut Replies) {
+        if self.closing {
+            return;
+        }
+        let limit = self.session.backlog(shared);
+        if self.pending.len().max(self.pushes.len()) >= limit.replies {
+            return self.end_for_backlog(shared, pool, replies, &limit.error());
+        }
+        if self.has_errand() {
+            self.pushes.extend_from_slice(bytes)
+        } else {
+            replies.bytes.extend_from_slice(bytes)
         }
     }
 

@@ -4,6 +4,8 @@
 use rustix::event::epoll::EventFlags;
 
 use super::Epoll;
+use crate::pushes::Push;
+use crate::reactor::turn::Turn;
 use crate::shared::Shared;
 use crate::workers::{Done, Ticket};
 
@@ -37,6 +39,19 @@ impl Epoll {
             self.deliver(shared);
             self.drain(shared, slot);
         }
+    }
+
+    /// Gives a connection a message that it did not ask for.
+    pub(super) fn push_message(&mut self, shared: &Shared, push: &Push) {
+        let start = self.turn.replies.mark();
+        // The connection may have ended meanwhile, and its place be another's.
+        let known = self.peers.get(push.slot);
+        let Some(peer) = known.filter(|peer| peer.connection.session().entry().id == push.client) else {
+            return;
+        };
+        let Turn { replies, pool, .. } = &mut self.turn;
+        peer.connection.push(shared, pool, &push.bytes, replies);
+        self.conclude(shared, push.slot, start, Ok(()));
     }
 
     /// The client is gone for good, which epoll reports whether it is asked to or not, and again and again until the connection ends. One that waits for a worker does not

@@ -174,6 +174,9 @@ impl Epoll {
         let connection = Connection::new(Session::new(shared, entry), counted).encrypted(encryption);
         let interest = EventFlags::IN;
         let index = self.peers.insert(Peer { socket, connection, interest });
+        if let Some(peer) = self.peers.get(index) {
+            peer.connection.session().entry().record_place(self.own, index);
+        }
         let added = match self.peers.get(index) {
             Some(peer) => epoll::add(&self.poll, &peer.socket, EventData::new_u64(index as u64), interest),
             None => Ok(()),
@@ -433,6 +436,9 @@ impl Reactor for Epoll {
                             for done in workers.done(self.own) {
                                 self.done(shared, done);
                             }
+                        }
+                        for push in shared.pushes.take(self.own) {
+                            self.push_message(shared, &push);
                         }
                     }
                     number if number >= LISTENERS => self.accept(shared, (number - LISTENERS) as usize),

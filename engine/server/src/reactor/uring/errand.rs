@@ -3,6 +3,7 @@
 use std::io;
 
 use super::Uring;
+use crate::pushes::Push;
 use crate::reactor::turn::Turn;
 use crate::shared::Shared;
 use crate::workers::{Done, Ticket};
@@ -17,6 +18,26 @@ impl Uring {
             let client = peer.connection.session().entry().id;
             workers.submit(Ticket { thread: self.own, slot, client }, job);
         }
+    }
+
+    /// Gives a connection a message that it did not ask for.
+    pub(super) fn push_message(&mut self, shared: &Shared, push: &Push) -> io::Result<()> {
+        if self.turn.is_full() || self.has_earlier_replies(push.slot) {
+            self.deliver(shared)?;
+        }
+        let start = self.turn.replies.mark();
+        // The connection may have ended meanwhile, and its place be another's.
+        let known = self.peers.get(push.slot);
+        let known = known.filter(|peer| peer.connection.session().entry().id == push.client);
+        let Some(peer) = known.filter(|peer| !peer.leaving && !peer.ending) else { return Ok(()) };
+        if !peer.touched {
+            peer.connection.begin_turn();
+        }
+        let Turn { replies, pool, .. } = &mut self.turn;
+        peer.connection.push(shared, pool, &push.bytes, replies);
+        self.touch(push.slot);
+        self.turn.add(push.slot, start);
+        Ok(())
     }
 
     /// Takes a reply back, and goes on with what was held back behind it.

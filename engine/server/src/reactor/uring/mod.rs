@@ -129,10 +129,11 @@ impl Uring {
         let Arrival { socket, entry, counted, encryption } = arrival;
         let connection = Connection::new(Session::new(shared, entry), counted).encrypted(encryption);
         let slot = self.peers.insert(Peer::new(socket, connection));
-        if let Some(peer) = self.peers.get(slot)
-            && self.ring.keep_file(slot, &peer.socket)
-        {
-            peer.kept = Some(slot as u32);
+        if let Some(peer) = self.peers.get(slot) {
+            peer.connection.session().entry().record_place(self.own, slot);
+            if self.ring.keep_file(slot, &peer.socket) {
+                peer.kept = Some(slot as u32);
+            }
         }
         self.arm_receive(slot)
     }
@@ -150,6 +151,9 @@ impl Uring {
             for done in workers.done(self.own) {
                 self.done(shared, done)?;
             }
+        }
+        for push in shared.pushes.take(self.own) {
+            self.push_message(shared, &push)?;
         }
         self.arm_bell()
     }

@@ -194,9 +194,39 @@ func TestRedigoTransactionAndScript(t *testing.T) {
 	}
 }
 
-func TestRueidisWithoutClientSideCaching(t *testing.T) {
+// What one client keeps is forgotten when another one writes.
+func TestRueidisClientSideCaching(t *testing.T) {
+	writer := connect(t)
+	must(t, writer.Set(background, "k", "one", 0).Err())
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{address()}})
+	must(t, err)
+	defer client.Close()
+	get := func() (string, bool) {
+		reply := client.DoCache(background, client.B().Get().Key("k").Cache(), time.Minute)
+		value, err := reply.ToString()
+		must(t, err)
+		return value, reply.IsCacheHit()
+	}
+	for place, expected := range []bool{false, true, true} {
+		value, isHit := get()
+		same(t, value, "one")
+		if isHit != expected {
+			t.Fatal(place, isHit)
+		}
+	}
+	must(t, writer.Set(background, "k", "two", 0).Err())
+	for range 100 {
+		if value, _ := get(); value == "two" {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("the old value stays")
+}
+
+func TestRueidis(t *testing.T) {
 	connect(t)
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{address()}, DisableCache: true})
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{address()}})
 	must(t, err)
 	defer client.Close()
 	must(t, client.Do(background, client.B().Set().Key("k").Value("v").Build()).Error())
