@@ -71,8 +71,8 @@ export default function Home({front}: {front: FrontData}): ReactNode {
             <h2>What it is not</h2>
             <ul>
               <li>Clustered or replicated.</li>
-              <li>Encrypted: the server has no TLS.</li>
-              <li>All of Redis: values are strings. There are no lists, hashes, sets, streams, transactions or scripts.</li>
+              <li>Encrypted on disk, or for monitoring: clients may connect with TLS, the HTTP endpoint has none.</li>
+              <li>All of Redis: values are strings. There are no lists, hashes, sets or streams; there are transactions and Lua scripts.</li>
               {front.threads === undefined ? null : (
                 <li>
                   Measured on large machines or across a network: every figure is from {front.threads === 1 ? 'one CPU' : `at most ${front.threads} CPUs`}{' '}
