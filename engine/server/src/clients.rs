@@ -40,6 +40,8 @@ pub(crate) struct Entry {
     queued: AtomicI64,
     pub(crate) watching: Watching,
     pub(crate) tracking: Mode,
+    /// It sees all requests.
+    is_monitor: AtomicBool,
     /// The thread that serves it, counted from 1, and its slot there; 0 before it is served.
     place: AtomicU64,
     /// The connection has ended; a worker may still have a request of it.
@@ -82,6 +84,7 @@ impl Clients {
             queued: AtomicI64::new(NO_TRANSACTION),
             watching: Watching::default(),
             tracking: Mode::default(),
+            is_monitor: AtomicBool::new(false),
             place: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             is_killed: AtomicBool::new(false),
@@ -211,6 +214,7 @@ impl Entry {
     /// The flags of CLIENT LIST in Redis's order: in a transaction, which EXEC will fail, and what is tracked.
     fn flags(&self) -> String {
         let flags: String = [
+            (self.is_monitor(), 'O'),
             (self.queued.load(Ordering::Relaxed) != NO_TRANSACTION, 'x'),
             (self.tracking.has(bit::ON), 't'),
             (self.tracking.has(bit::BROKEN), 'R'),
@@ -226,6 +230,20 @@ impl Entry {
     /// As CLIENT GETREDIR answers: -1 where nothing is tracked, 0 where messages go to the client itself.
     pub(crate) fn redirection(&self) -> i64 {
         if self.tracking.has(bit::ON) { self.tracking.redirect() as i64 } else { -1 }
+    }
+
+    /// Lets it see all requests; false if it does already.
+    pub(crate) fn begin_monitoring(&self) -> bool {
+        !self.is_monitor.swap(true, Ordering::AcqRel)
+    }
+
+    /// False if it did not see them.
+    pub(crate) fn end_monitoring(&self) -> bool {
+        self.is_monitor.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn is_monitor(&self) -> bool {
+        self.is_monitor.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_resp3(&self) -> bool {

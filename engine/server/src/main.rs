@@ -19,6 +19,8 @@ mod latency;
 mod limits;
 mod listener;
 mod log;
+mod monitor;
+mod pause;
 mod process;
 mod pushes;
 mod reactor;

@@ -3,6 +3,7 @@
 //! Any thread may write one. It goes into the box of the thread that serves the connection, which its
 //! bell tells of it, and is sent between two replies.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clients::Entry;
@@ -21,6 +22,8 @@ pub(crate) struct Push {
 pub(crate) struct Pushes {
     // std Mutex: taken once for a push, and once when a thread looks into its box.
     boxes: Box<[Mutex<Vec<Push>>]>,
+    /// Connections that track keys, and those that see all requests.
+    observers: AtomicUsize,
     /// `None` in tests without I/O threads.
     placement: Option<Arc<Placement>>,
 }
@@ -28,7 +31,24 @@ pub(crate) struct Pushes {
 impl Pushes {
     pub(crate) fn new(placement: Option<Arc<Placement>>) -> Self {
         let threads = placement.as_ref().map_or(1, |placement| placement.threads());
-        Self { boxes: (0..threads).map(|_| Mutex::default()).collect(), placement }
+        let boxes = (0..threads).map(|_| Mutex::default()).collect();
+        Self { boxes, observers: AtomicUsize::new(0), placement }
+    }
+
+    /// Whether any connection looks at the requests of all.
+    #[inline]
+    pub(crate) fn is_observed(&self) -> bool {
+        self.observers.load(Ordering::Relaxed) > 0
+    }
+
+    /// One connection more does so.
+    pub(crate) fn observe(&self) {
+        self.observers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One less.
+    pub(crate) fn leave(&self) {
+        self.observers.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn lock(&self, thread: usize) -> Option<MutexGuard<'_, Vec<Push>>> {
@@ -44,6 +64,13 @@ impl Pushes {
         drop(all);
         if is_first && let Some(placement) = &self.placement {
             placement.ring(thread);
+        }
+    }
+
+    /// Drops what has not been sent to a connection.
+    pub(crate) fn forget(&self, entry: &Entry) {
+        if let Some(mut all) = entry.place().and_then(|(thread, _)| self.lock(thread)) {
+            all.retain(|push| push.client != entry.id);
         }
     }
 

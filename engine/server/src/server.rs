@@ -21,6 +21,8 @@ use crate::latency::Latency;
 use crate::limits;
 use crate::listener::Listener;
 use crate::log;
+use crate::monitor::Monitors;
+use crate::pause::Pause;
 use crate::process;
 use crate::pushes::Pushes;
 use crate::reactor::{self, Io, Placement, Share};
@@ -88,6 +90,8 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         turns: Turns::new(threads + usize::from(database.is_durable())),
         watches: Watches::default(),
         tracking: Tracking::default(),
+        monitors: Monitors::default(),
+        pause: Pause::default(),
         pushes: Pushes::new(Some(Arc::clone(&placement))),
         scripts: Scripts::default(),
         database,
@@ -120,6 +124,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             executable: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default(),
             system: process::system(),
             run_id: run_id(),
+            has_https: config.http_tls,
             http_address: http_address.map_or_else(|| "off".to_owned(), |address| address.to_string()),
         },
         workers: Some(Arc::clone(&workers)),
@@ -132,7 +137,8 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let mut http_server = None;
     if let (Some(listener), Some(address)) = (http, http_address) {
         http_server = Some(http::start(listener, Arc::clone(&shared)).context("cannot serve HTTP")?);
-        tracing::info!("metrics at http://{address}/metrics");
+        let scheme = if shared.facts.has_https { "https" } else { "http" };
+        tracing::info!("metrics at {scheme}://{address}/metrics");
     }
     others.serve(&shared);
     shared.state.set_ready(&shared.database);

@@ -39,6 +39,8 @@ pub(crate) struct Session {
     /// Which limits the parser has, so that they change only when this does: those of an authenticated client, and
     /// those of which version of the settings. The rules of the user are not older than that version.
     limits_are_for: (bool, u64),
+    /// It executes a request that was begun elsewhere: a pause does not hold it.
+    is_on_behalf: bool,
 }
 
 /// How far [`Session::advance`] came.
@@ -58,6 +60,8 @@ pub(crate) enum Next {
     Read { needed: usize },
     /// That its replies are sent; there may be requests left in the input.
     Drain,
+    /// That a pause of all clients is over; the next request is left in the input.
+    Paused,
     /// That the next request, so many bytes of the input, is executed where it may wait.
     HandOver { length: usize },
     /// That the request which is not whole is given up: there is no memory for its arguments.
@@ -105,6 +109,7 @@ impl Session {
             },
             handed: None,
             limits_are_for: (authenticated, version),
+            is_on_behalf: false,
         }
     }
 
@@ -120,6 +125,7 @@ impl Session {
         session.client.identity = identity;
         session.client.identity.refresh(shared);
         session.client.is_hasty = false;
+        session.is_on_behalf = true;
         session
     }
 
@@ -149,6 +155,7 @@ impl Session {
         // Requests whose keys were asked for already.
         let mut ahead = 0usize;
         let mut last_bytes = 0;
+        let is_paused = shared.pause.is_on(shared.clock_ms()) && !self.is_on_behalf;
         let mut since = Instant::now();
         self.client.tally.begin(since);
         let Some(mut turn) = take_turn(shared) else { return self.answer_busy(shared, input, output, start) };
@@ -175,6 +182,11 @@ impl Session {
             }
             ahead = ahead.saturating_sub(1);
             match self.parser.parse(&input[consumed..]) {
+                Parsed::Complete { value: request, .. }
+                    if is_paused && shared.pause.holds(&self.client, &request) =>
+                {
+                    break Next::Paused;
+                }
                 Parsed::Complete { value: request, consumed: length } if length <= longest => {
                     let is_done = match self.client.take_executable(&request) {
                         None if self.client.runs_alone(&request) && NonBlocking::is_on() => false,

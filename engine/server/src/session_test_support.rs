@@ -12,6 +12,8 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::latency::{self, Latency};
+use crate::monitor::Monitors;
+use crate::pause::Pause;
 use crate::pushes::Pushes;
 use crate::replies::{Mark, Replies};
 use crate::scripts::Scripts;
@@ -48,6 +50,8 @@ impl Driver {
             turns: Turns::new(1),
             watches: Watches::default(),
             tracking: Tracking::default(),
+            monitors: Monitors::default(),
+            pause: Pause::default(),
             pushes: Pushes::new(None),
             scripts: Scripts::default(),
             database,
@@ -73,6 +77,7 @@ impl Driver {
                 executable: String::new(),
                 system: String::new(),
                 run_id: "0".repeat(40),
+                has_https: false,
                 http_address: "off".to_owned(),
             },
             workers: None,
@@ -124,6 +129,7 @@ impl Talk<'_> {
             output.clear(self.shared);
             match progress.next {
                 Next::Drain => {}
+                Next::Paused => return replies,
                 Next::Refuse => panic!("no memory for arguments"),
                 Next::HandOver { .. } => panic!("a test waits as long as it takes"),
                 Next::Read { needed } => {

@@ -14,6 +14,8 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::latency::Latency;
+use crate::monitor::Monitors;
+use crate::pause::Pause;
 use crate::process;
 use crate::pushes::Pushes;
 use crate::scripts::Scripts;
@@ -43,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     pub(crate) watches: Watches,
     pub(crate) tracking: Tracking,
+    pub(crate) monitors: Monitors,
+    pub(crate) pause: Pause,
     pub(crate) pushes: Pushes,
     pub(crate) scripts: Scripts,
     pub(crate) facts: Facts,
@@ -107,6 +111,8 @@ pub(crate) struct Facts {
     pub(crate) system: String,
     /// Forty hexadecimal digits, new at each start.
     pub(crate) run_id: String,
+    /// Whether HTTP has TLS, too.
+    pub(crate) has_https: bool,
     /// Where `/metrics` is: `127.0.0.1:8379`, or `off`.
     pub(crate) http_address: String,
 }

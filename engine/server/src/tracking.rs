@@ -174,6 +174,7 @@ pub(crate) fn start(
     }
     if !was_on {
         shared.tracking.clients.fetch_add(1, Ordering::Relaxed);
+        shared.pushes.observe();
     }
     mode.redirect.store(redirect, Ordering::Release);
     mode.clear(bit::NO_LOOP | bit::BROKEN);
@@ -191,6 +192,7 @@ pub(crate) fn stop(shared: &Shared, entry: &Entry) {
     mode.clear(u8::MAX);
     mode.redirect.store(0, Ordering::Release);
     shared.tracking.clients.fetch_sub(1, Ordering::Relaxed);
+    shared.pushes.leave();
     let prefixes = std::mem::take(&mut *mode.prefixes());
     if prefixes.is_empty() {
         return;

@@ -48,6 +48,11 @@ pub(crate) enum Command<'a> {
     },
     Kill(Kill<'a>),
     Reply(Muting),
+    Pause {
+        for_ms: u64,
+        holds_all: bool,
+    },
+    Unpause,
     Redirection,
     Tracking(tracked::Query<'a>),
     Unblock,
@@ -133,6 +138,8 @@ impl<'a> Command<'a> {
                 word if is(word, "SKIP") => Muting::Two,
                 _ => return Err(CommandError::SYNTAX),
             }),
+            Id::ClientPause => Self::parse_pause(words)?,
+            Id::ClientUnpause => Self::Unpause,
             Id::ClientGetredir => Self::Redirection,
             Id::ClientTracking | Id::ClientCaching | Id::ClientTrackinginfo => {
                 Self::Tracking(tracked::Query::parse(id, words)?)
@@ -167,6 +174,27 @@ impl<'a> Command<'a> {
             // A container without a sub-command fails its arity check.
             _ => return Err(CommandError::not_served()),
         })
+    }
+
+    fn parse_pause(mut words: Arguments<'a>) -> Result<Self, CommandError> {
+        let (time, mode) = (words.word(), words.next());
+        if words.len() > 0 {
+            return Err(CommandError::quoting(
+                "ERR unknown subcommand or wrong number of arguments for '",
+                words.at(1),
+                "'. Try CLIENT HELP.",
+            ));
+        }
+        let holds_all = match mode {
+            None => true,
+            Some(mode) if is(mode, "ALL") => true,
+            Some(mode) if is(mode, "WRITE") => false,
+            Some(_) => return Err(CommandError::fixed("ERR CLIENT PAUSE mode must be WRITE or ALL")),
+        };
+        let time = args::parse_integer(time)
+            .ok_or(CommandError::fixed("ERR timeout is not an integer or out of range"))?;
+        let for_ms = u64::try_from(time).map_err(|_| CommandError::fixed("ERR timeout is negative"))?;
+        Ok(Self::Pause { for_ms, holds_all })
     }
 
     fn parse_hello(mut words: Arguments<'a>) -> Result<Self, CommandError> {
@@ -251,6 +279,15 @@ impl<'a> Command<'a> {
                 if !(context.client.muting == Muting::All && muting == Muting::Two) {
                     context.client.muting = muting;
                 }
+                context.ok()
+            }
+            Self::Pause { for_ms, holds_all } => {
+                let now_ms = context.shared.clock_ms();
+                context.shared.pause.begin(now_ms, now_ms.saturating_add(for_ms), holds_all);
+                context.ok()
+            }
+            Self::Unpause => {
+                context.shared.pause.end();
                 context.ok()
             }
             Self::Redirection => {

@@ -44,7 +44,7 @@ pub(crate) fn uses(spec: &Spec) -> (KeyUse, KeyUse) {
         Id::Set => SET,
         Id::Getset | Id::Getex | Id::Incr | Id::Decr | Id::Incrby | Id::Decrby | Id::Incrbyfloat => CHANGE,
         // How a script uses its keys is not known.
-        Id::Eval | Id::Evalsha => CHANGE,
+        Id::Eval | Id::Evalsha | Id::Fcall => CHANGE,
         Id::Mset | Id::Setex | Id::Psetex | Id::Restore => OVERWRITE,
         Id::Setnx | Id::Msetnx => INSERT,
         Id::Append => APPEND,
@@ -101,7 +101,7 @@ const KEY_COUNT: usize = 2;
 
 /// Whether a command runs a script, whose commands are looked at one by one.
 pub(crate) fn is_script(spec: &Spec) -> bool {
-    matches!(spec.id, Id::Eval | Id::EvalRo | Id::Evalsha | Id::EvalshaRo)
+    matches!(spec.id, Id::Eval | Id::EvalRo | Id::Evalsha | Id::EvalshaRo | Id::Fcall | Id::FcallRo)
 }
 
 /// The keys of a request, each as its place and its use. The request has a length that `spec`

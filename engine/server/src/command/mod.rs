@@ -17,6 +17,7 @@ mod lcs;
 mod listing;
 mod range;
 pub(crate) mod script;
+pub(crate) mod secret;
 pub(crate) mod string;
 pub(crate) mod table;
 mod tracked;
@@ -25,6 +26,7 @@ mod values;
 
 use std::time::Instant;
 
+use plumbkv::NonBlocking;
 use plumbkv_resp::{ReplyWriter, Request};
 
 use crate::acl;
@@ -33,7 +35,7 @@ use crate::log::{PAUSE_SECONDS, Sparingly};
 use crate::replies::{Mark, Replies};
 use crate::session::{Client, Muting, Origin};
 use crate::shared::Shared;
-use crate::tracking;
+use crate::{monitor, tracking};
 use args::Arguments;
 pub(crate) use error::CommandError;
 use table::{Group, Spec};
@@ -231,9 +233,9 @@ fn dispatch(
     if client.tally.call(&shared.command_stats, spec.id) {
         client.entry.record_command(spec.id);
     }
-    let tracks = shared.tracking.is_used();
-    if tracks {
-        tracking::remember(shared, &client.entry, spec, &request);
+    let is_observed = shared.pushes.is_observed();
+    if is_observed {
+        observe(shared, client, spec, &request)?;
     }
     let began = shared.latency.times(shared, spec, &request).then(Instant::now);
     let words = Arguments::new(request, words_read);
@@ -244,7 +246,10 @@ fn dispatch(
     {
         shared.latency.note(shared, context.client, spec, &request, began.elapsed());
     }
-    if tracks {
+    if is_observed {
+        if NonBlocking::is_on() && !result.as_ref().is_err_and(CommandError::would_block) {
+            monitor::show(shared, context.client, spec, &request);
+        }
         end_caching(context.client, spec);
     }
     if let Err(error) = &result {
@@ -256,6 +261,25 @@ fn dispatch(
         }
     }
     result
+}
+
+/// Remembers the keys of a client that tracks, and shows the request to monitors.
+#[cold]
+fn observe(
+    shared: &Shared,
+    client: &Client,
+    spec: &'static Spec,
+    request: &Request<'_>,
+) -> Result<(), CommandError> {
+    if client.entry.is_monitor() && key_spec::has_keys(spec) {
+        return Err(CommandError::fixed("ERR Replica can't interact with the keyspace"));
+    }
+    tracking::remember(shared, &client.entry, spec, request);
+    // A thread that does not wait shows what it has executed.
+    if !NonBlocking::is_on() {
+        monitor::show(shared, client, spec, request);
+    }
+    Ok(())
 }
 
 /// What CLIENT CACHING has said holds for one command, or for one transaction.
@@ -339,7 +363,9 @@ mod tests {
             let mut client = driver.connect();
             let mut words: Vec<String> = spec.name.split('|').map(str::to_owned).collect();
             while words.len() < spec.arity.unsigned_abs() as usize {
-                words.push("1".to_owned());
+                // No pause for those that follow.
+                let is_pause = spec.id == table::Id::ClientPause;
+                words.push(if is_pause { "0" } else { "1" }.to_owned());
             }
             let reply = client.ask(&words.join(" "));
             let is_end = spec.id == table::Id::Shutdown;

@@ -14,13 +14,28 @@ use crate::shared::Shared;
 /// Commands of scripts.
 #[derive(Debug)]
 pub(crate) enum Command<'a> {
-    Eval { source: Source<'a>, keys: usize, words: Arguments<'a>, is_readonly: bool },
-    Load { text: &'a [u8] },
-    Exists { names: Arguments<'a> },
+    Eval {
+        source: Source<'a>,
+        keys: usize,
+        words: Arguments<'a>,
+        is_readonly: bool,
+    },
+    Load {
+        text: &'a [u8],
+    },
+    Exists {
+        names: Arguments<'a>,
+    },
     Flush,
     Kill,
     Debug,
     Help,
+    /// There are no functions, and what is asked about them is answered so.
+    NoFunction(CommandError),
+    FunctionFlush,
+    FunctionList,
+    FunctionStats,
+    FunctionHelp,
 }
 
 const NO_SCRIPT: CommandError = CommandError::fixed("NOSCRIPT No matching script. Please use EVAL.");
@@ -73,6 +88,32 @@ impl<'a> Command<'a> {
                 _ => return Err(CommandError::fixed("ERR Use SCRIPT DEBUG YES/SYNC/NO")),
             },
             Id::ScriptHelp => Self::Help,
+            Id::Fcall | Id::FcallRo => Self::NoFunction(CommandError::fixed("ERR Function not found")),
+            Id::FunctionDelete => Self::NoFunction(CommandError::fixed("ERR Library not found")),
+            Id::FunctionKill => {
+                Self::NoFunction(CommandError::fixed("NOTBUSY No scripts in execution right now."))
+            }
+            Id::FunctionFlush => {
+                let mode = words.next();
+                if words.len() > 0 || mode.is_some_and(|mode| !is(mode, "ASYNC") && !is(mode, "SYNC")) {
+                    return Err(CommandError::fixed("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"));
+                }
+                Self::FunctionFlush
+            }
+            Id::FunctionList => {
+                while let Some(option) = words.next() {
+                    if is(option, "LIBRARYNAME") {
+                        if words.next().is_none() {
+                            return Err(CommandError::fixed("ERR library name argument was not given"));
+                        }
+                    } else if !is(option, "WITHCODE") {
+                        return Err(CommandError::quoting("ERR Unknown argument ", option, ""));
+                    }
+                }
+                Self::FunctionList
+            }
+            Id::FunctionStats => Self::FunctionStats,
+            Id::FunctionHelp => Self::FunctionHelp,
             _ => return Err(CommandError::not_served()),
         })
     }
@@ -107,7 +148,31 @@ impl<'a> Command<'a> {
                 shared.scripts.kill()?;
                 context.ok()
             }
-            Self::Debug => context.ok(),
+            Self::Debug | Self::FunctionFlush => context.ok(),
+            Self::NoFunction(error) => Err(error),
+            Self::FunctionList => {
+                context.reply().array(0);
+                Ok(())
+            }
+            Self::FunctionStats => {
+                let mut reply = context.reply();
+                reply.map(2);
+                reply.bulk(b"running_script");
+                reply.null();
+                reply.bulk(b"engines");
+                reply.map(1);
+                reply.bulk(b"LUA");
+                reply.map(2);
+                reply.bulk(b"libraries_count");
+                reply.integer(0);
+                reply.bulk(b"functions_count");
+                reply.integer(0);
+                Ok(())
+            }
+            Self::FunctionHelp => {
+                super::admin::help(context, table::spec(Id::Function));
+                Ok(())
+            }
             Self::Help => {
                 super::admin::help(context, table::spec(Id::Script));
                 Ok(())

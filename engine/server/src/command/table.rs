@@ -113,6 +113,7 @@ impl Spec {
                 | Id::Client
                 | Id::Command
                 | Id::Config
+                | Id::Function
                 | Id::Latency
                 | Id::Memory
                 | Id::Object
@@ -173,6 +174,8 @@ commands! {
     ClientReply "client|reply" 3 [NOSCRIPT] (0 0 0) Connection "3.2.0" "O(1)" "Chooses whether replies are sent.";
     ClientNoevict "client|no-evict" 3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "7.0.0" "O(1)" "Sets whether the connection may be evicted; none is.";
     ClientCaching "client|caching" 3 [NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Tells whether the keys of the next command are tracked.";
+    ClientPause "client|pause" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "2.9.50" "O(1)" "Lets requests of all clients wait for a time.";
+    ClientUnpause "client|unpause" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Connection "6.2.0" "O(1)" "Ends a pause of all clients.";
     ClientGetredir "client|getredir" 2 [NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Returns the connection that invalidations are sent to.";
     ClientTracking "client|tracking" -3 [NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Tells the connection when keys that it has read are changed.";
     ClientTrackinginfo "client|trackinginfo" 2 [NOSCRIPT] (0 0 0) Connection "6.2.0" "O(1)" "Returns what is tracked for the connection.";
@@ -194,6 +197,15 @@ commands! {
     ScriptFlush "script|flush" -2 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "O(N) with N the number of scripts in cache." "Removes all scripts from the cache.";
     ScriptKill "script|kill" 2 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "O(1)" "Ends the script that is being executed.";
     ScriptLoad "script|load" 3 [NOSCRIPT] (0 0 0) Scripting "2.6.0" "O(N) with N the length in bytes of the script body." "Loads a script into the cache.";
+    Fcall "fcall" -3 [NOSCRIPT] (0 0 0) Scripting "7.0.0" "O(1)" "Calls a function; there is none.";
+    FcallRo "fcall_ro" -3 [READONLY NOSCRIPT] (0 0 0) Scripting "7.0.0" "O(1)" "Calls a function that changes nothing; there is none.";
+    Function "function" -2 [] (0 0 0) Scripting "7.0.0" "Depends on the sub-command." "A container for function commands.";
+    FunctionDelete "function|delete" 3 [WRITE NOSCRIPT] (0 0 0) Scripting "7.0.0" "O(1)" "Deletes a library; there is none.";
+    FunctionFlush "function|flush" -2 [WRITE NOSCRIPT] (0 0 0) Scripting "7.0.0" "O(1)" "Deletes all libraries; there is none.";
+    FunctionKill "function|kill" 2 [NOSCRIPT] (0 0 0) Scripting "7.0.0" "O(1)" "Ends the function that is being executed; there is none.";
+    FunctionList "function|list" -2 [NOSCRIPT] (0 0 0) Scripting "7.0.0" "O(1)" "Returns the libraries; there is none.";
+    FunctionStats "function|stats" 2 [NOSCRIPT] (0 0 0) Scripting "7.0.0" "O(1)" "Returns the function that is being executed, and the numbers of libraries and functions.";
+    FunctionHelp "function|help" 2 [] (0 0 0) Scripting "7.0.0" "O(1)" "Returns helpful text about the sub-commands of FUNCTION.";
     ScriptHelp "script|help" 2 [NOSCRIPT] (0 0 0) Scripting "5.0.0" "O(1)" "Returns helpful text about the sub-commands of SCRIPT.";
     Command "command" -1 [] (0 0 0) Server "2.8.13" "O(N) with N the number of commands." "Returns details about all commands.";
     CommandCount "command|count" 2 [] (0 0 0) Server "2.8.13" "O(1)" "Returns the number of commands.";
@@ -235,6 +247,7 @@ commands! {
     LatencyLatest "latency|latest" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.8.13" "O(1)" "Returns the latest latency sample of each event.";
     LatencyReset "latency|reset" -2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.8.13" "O(1)" "Deletes the latency samples of some or all events.";
     LatencyHelp "latency|help" 2 [] (0 0 0) Server "2.8.13" "O(1)" "Returns helpful text about the sub-commands of LATENCY.";
+    Monitor "monitor" 1 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "1.0.0" "O(1)" "Shows the connection every request that is executed.";
     Acl "acl" -2 [] (0 0 0) Server "6.0.0" "Depends on the sub-command." "A container for access control list commands.";
     AclCat "acl|cat" -2 [NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of commands." "Lists the categories, or the commands of a category.";
     AclDeluser "acl|deluser" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "6.0.0" "O(N) with N the number of connections." "Deletes users and closes their connections.";

@@ -82,6 +82,7 @@ settings! {
     "io-threads" "COUNT|auto" false "I/O threads, 1 to 64 [default: auto, half of the CPUs available to the process, at most 8]";
     "busy-poll" "MICROSECONDS" false "How long an idle I/O thread polls before it sleeps: lower latency for one connection, at the cost of a CPU [default: 0]";
     "http" "HOST:PORT|off" false "HTTP address of /metrics, /healthz and /readyz; port 0 picks a free port [default: 127.0.0.1:8379, or none if that port is taken]";
+    "http-tls" "yes|no" false "Serve HTTP with TLS, with the certificate of --tls-cert-file [default: no]";
     "log-level" "LEVEL" false "Least severe level to log: error, warning, info or debug [default: info]";
     "log-format" "text|json" false "Format of log lines: text, or one JSON object per line [default: text]";
 }
@@ -113,6 +114,7 @@ pub(crate) struct Config {
     pub(crate) io_threads: Option<usize>,
     pub(crate) busy_poll: Duration,
     pub(crate) http: Http,
+    pub(crate) http_tls: bool,
     pub(crate) log_level: Level,
     pub(crate) log_format: Format,
     pub(crate) file: Option<PathBuf>,
@@ -287,12 +289,16 @@ impl Layers {
         if !is_wanted {
             let names = ["tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients"];
             return match names.iter().find(|name| self.0.contains_key(**name)) {
-                Some(name) => refused(name, "needs --tls-listen HOST:PORT: no address is for TLS without it"),
+                Some(name) => refused(
+                    name,
+                    "needs --tls-listen HOST:PORT, or --http-tls yes: no address is for TLS without it",
+                ),
                 None => Ok(None),
             };
         }
         let (Some(certificate), Some(key)) = (certificate, key) else {
-            return refused("tls-listen", "needs --tls-cert-file and --tls-key-file");
+            let name = if self.0.contains_key("tls-listen") { "tls-listen" } else { "http-tls" };
+            return refused(name, "needs --tls-cert-file and --tls-key-file");
         };
         let clients = clients.unwrap_or(match authorities {
             Some(_) => ClientCertificates::Required,
@@ -306,11 +312,12 @@ impl Layers {
 
     fn check(&self, file: Option<&Path>) -> Result<Config, ConfigError> {
         let tls_listen = self.addresses("tls-listen")?.unwrap_or_default();
+        let http_tls = self.one("http-tls", false, yes_or_no)?;
         Ok(Config {
             listen: self
                 .addresses("listen")?
                 .unwrap_or_else(|| vec![SocketAddr::from(([127, 0, 0, 1], 6379))]),
-            tls: self.tls(!tls_listen.is_empty())?,
+            tls: self.tls(!tls_listen.is_empty() || http_tls)?,
             tls_listen,
             unix_socket: self.one("unix-socket", None, |value| Ok(Some(PathBuf::from(value))))?,
             storage: self.storage()?,
@@ -333,6 +340,7 @@ impl Layers {
                 whole(value, 0, 1_000_000).map(Duration::from_micros)
             })?,
             http: self.one("http", Http::Default, http)?,
+            http_tls,
             log_level: self.one("log-level", Level::Info, str::parse)?,
             log_format: self.one("log-format", Format::Text, str::parse)?,
             file: file.map(Path::to_owned),

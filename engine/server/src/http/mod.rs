@@ -70,7 +70,7 @@ pub(crate) fn start(listener: Listener, shared: Arc<Shared>) -> io::Result<Serve
     let (stop, stopped) = oneshot::channel();
     let thread = thread::Builder::new().name("http".to_owned()).stack_size(STACK_BYTES).spawn(move || {
         runtime.block_on(async move {
-            let router = router(shared);
+            let router = router(Arc::clone(&shared));
             let listener = match serve::warm(&router).await {
                 Ok(()) => tokio::net::TcpListener::from_std(listener),
                 Err(error) => Err(error),
@@ -79,7 +79,7 @@ pub(crate) fn start(listener: Listener, shared: Arc<Shared>) -> io::Result<Serve
                 Ok(listener) => {
                     let _ = ready.send(Ok(()));
                     tokio::select! {
-                        () = serve::serve(listener, router) => {}
+                        () = serve::serve(listener, router, shared) => {}
                         _ = stopped => {}
                     }
                 }

@@ -11,6 +11,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+
+use crate::shared::Shared;
+use crate::tls::Tls;
 
 /// Connections served at once; the kernel keeps further ones waiting.
 const CONNECTIONS: usize = 16;
@@ -24,16 +28,26 @@ const HEAD_BYTES: usize = 8 << 10;
 /// Wait after a connection could not be accepted, for want of file descriptors for instance.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves whoever connects.
-pub(super) async fn serve(listener: TcpListener, router: Router) {
+/// Serves whoever connects, with TLS where `shared` has it for that.
+pub(super) async fn serve(listener: TcpListener, router: Router, shared: Arc<Shared>) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     // Nobody closes the semaphore.
     while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
         match listener.accept().await {
             Ok((socket, _)) => {
                 let router = router.clone();
+                let tls = shared.tls.as_ref().filter(|_| shared.facts.has_https).map(Tls::config);
                 tokio::spawn(async move {
-                    converse(socket, router).await;
+                    match tls {
+                        None => converse(socket, router).await,
+                        Some(config) => {
+                            let accepted = TlsAcceptor::from(config).accept(socket);
+                            // Whom the handshake fails has gone, or speaks no TLS.
+                            if let Ok(Ok(stream)) = tokio::time::timeout(DEADLINE, accepted).await {
+                                converse(stream, router).await;
+                            }
+                        }
+                    }
                     drop(slot);
                 });
             }

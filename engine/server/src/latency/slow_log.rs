@@ -10,8 +10,8 @@ use std::time::Duration;
 use plumbkv_resp::{ReplyWriter, Request};
 
 use crate::client_limits::Limit;
-use crate::command::args::is;
-use crate::command::table::{Id, Spec};
+use crate::command::secret::is_secret;
+use crate::command::table::Spec;
 use crate::process;
 use crate::session::Client;
 use crate::shared::Shared;
@@ -148,18 +148,6 @@ fn shortened(spec: &Spec, request: &Request<'_>) -> Vec<Box<[u8]>> {
     let more = (kept < count).then(|| format!("... ({} more arguments)", count - kept));
     let more = more.map(|text| text.into_bytes().into_boxed_slice());
     request.iter().enumerate().take(kept).map(word).chain(more).collect()
-}
-
-/// Whether a word is a password, or says something of users: Redis does not show it either.
-fn is_secret(spec: &Spec, request: &Request<'_>, place: usize) -> bool {
-    let before = |distance: usize| place.checked_sub(distance).filter(|place| *place > 1);
-    match spec.id {
-        Id::Auth => place > 0,
-        Id::AclSetuser | Id::AclGetuser | Id::AclDeluser => place > 1,
-        Id::ConfigSet => before(1).is_some_and(|name| is(request.arg(name), "requirepass")),
-        Id::Hello => [before(1), before(2)].iter().flatten().any(|option| is(request.arg(*option), "AUTH")),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

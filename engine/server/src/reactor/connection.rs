@@ -19,7 +19,7 @@ use super::pool::{Kept, PIECE_BYTES, Pool};
 use crate::replies::{Mark, Replies};
 use crate::session::{Next, Session};
 use crate::shared::Shared;
-use crate::{tracking, watches};
+use crate::{monitor, tracking, watches};
 use backpressure::Backpressure;
 pub(crate) use encrypted::{ENCRYPTION_BYTES, Encryption};
 use errand::{Errand, copied};
@@ -52,6 +52,8 @@ pub(crate) struct Connection {
     held_back: bool,
     pending: Pending,
     backpressure: Backpressure,
+    /// Its next request waits for the end of a pause of all clients.
+    is_paused: bool,
     /// A request that is executed elsewhere; what follows it is held back.
     errand: Errand,
     /// Messages that came meanwhile: they follow its reply.
@@ -96,6 +98,7 @@ impl Connection {
             held_back: false,
             pending: Pending::default(),
             backpressure: Backpressure::default(),
+            is_paused: false,
             errand: Errand::None,
             pushes: Vec::new(),
             closing: false,
@@ -445,10 +448,11 @@ impl Connection {
     }
 
     fn conclude(&mut self, pool: &mut Pool, next: Next) {
-        self.held_back = matches!(next, Next::Drain | Next::HandOver { .. });
+        self.held_back = matches!(next, Next::Drain | Next::Paused | Next::HandOver { .. });
+        self.is_paused = next == Next::Paused;
         match next {
             Next::Read { needed } => self.needed = needed,
-            Next::Drain | Next::Refuse | Next::HandOver { .. } => self.needed = 1,
+            Next::Drain | Next::Paused | Next::Refuse | Next::HandOver { .. } => self.needed = 1,
             Next::Close => self.finish(pool),
         }
     }
@@ -473,6 +477,7 @@ impl Connection {
         self.session.entry().close();
         watches::unwatch(shared, self.session.entry());
         tracking::stop(shared, self.session.entry());
+        monitor::stop(shared, self.session.entry());
         shared.client_memory.give_back(&shared.database, std::mem::take(&mut self.counted));
     }
 

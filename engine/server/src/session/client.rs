@@ -13,8 +13,7 @@ use crate::command::table::{self, Id};
 use crate::replies::{Mark, Replies};
 use crate::shared::Shared;
 use crate::tally::Tally;
-use crate::tracking;
-use crate::watches;
+use crate::{monitor, tracking, watches};
 
 /// What commands know and change of the client that sent them.
 pub(crate) struct Client {
@@ -145,6 +144,7 @@ impl Client {
     pub(crate) fn reset(&mut self, shared: &Shared) {
         self.discard(shared);
         tracking::stop(shared, &self.entry);
+        monitor::stop(shared, &self.entry);
         self.set_version(Version::Resp2);
         // Its own reply is still skipped, if it is the one.
         if self.muting == Muting::All {

@@ -13,7 +13,7 @@ use crate::command::table::Id;
 use crate::reactor::pool::PIECE_BYTES;
 use crate::replies::Replies;
 use crate::shared::Shared;
-use crate::watches;
+use crate::{monitor, watches};
 
 /// The queue between MULTI and EXEC.
 #[derive(Default)]
@@ -119,6 +119,9 @@ impl Transaction {
         }
         client.entry.record_queued(None);
         client.entry.tracking.end_caching();
+        if shared.pushes.is_observed() {
+            monitor::show_exec(shared, client);
+        }
         watches::unwatch(shared, &client.entry);
     }
 

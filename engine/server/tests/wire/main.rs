@@ -21,6 +21,8 @@ mod faults;
 mod http;
 mod log;
 mod memory;
+mod monitor;
+mod pause;
 mod process;
 mod protocol;
 mod random;

@@ -346,6 +346,34 @@ fn check_refusal(args: &[&str], code: i32, part: &str) {
 }
 
 #[test]
+fn metrics_are_served_with_the_same_certificate() {
+    let authority = Authority::new();
+    let flags = authority.flags();
+    let mut command = plumbkv(&["serve", "--listen", "127.0.0.1:0", "--http-tls", "yes"]);
+    command.args(&flags).args(["--http", "127.0.0.1:0"]);
+    let mut server = Server::spawn(command);
+    let address = server.said().iter().find_map(|line| line.split("metrics at https://127.0.0.1:").nth(1));
+    let port: u16 = address.unwrap().split('/').next().unwrap().parse().unwrap();
+    let get = |path: &str| {
+        let mut stream = authority.connect_to(port, None);
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        // The end may come without a word of TLS.
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8(answer).unwrap()
+    };
+    assert!(get("/readyz").starts_with("HTTP/1.1 200 "));
+    assert!(get("/metrics").contains("# EOF"));
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = socket.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP/"), "{}", answer.escape_ascii());
+    server.assert_alive();
+}
+
+#[test]
 fn redis_cli_speaks_it() {
     let authority = Authority::new();
     let server = authority.start(&[]);

@@ -71,7 +71,7 @@ export default function Home({front}: {front: FrontData}): ReactNode {
             <h2>What it is not</h2>
             <ul>
               <li>Clustered or replicated.</li>
-              <li>Encrypted on disk, or for monitoring: clients may connect with TLS, the HTTP endpoint has none.</li>
+              <li>Encrypted on disk. Clients and monitoring may connect with TLS.</li>
               <li>All of Redis: values are strings. There are no lists, hashes, sets or streams; there are transactions and Lua scripts.</li>
               {front.threads === undefined ? null : (
                 <li>

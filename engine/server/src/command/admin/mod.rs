@@ -16,7 +16,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::args::{Arguments, is};
 use super::table::{self, Id, Spec};
 use super::{CommandError, Context};
-use crate::{process, tracking};
+use crate::session::Origin;
+use crate::{monitor, process, tracking};
 
 /// Commands about the server.
 #[derive(Debug)]
@@ -40,6 +41,7 @@ pub(crate) enum Command<'a> {
     /// SLOWLOG and LATENCY.
     Slow(latency::Query<'a>),
     LastSave,
+    Monitor,
     Role,
     Shutdown {
         saves: bool,
@@ -88,6 +90,7 @@ impl<'a> Command<'a> {
             | Id::LatencyLatest
             | Id::LatencyReset => Self::Slow(latency::Query::parse(id, words)?),
             Id::Lastsave => Self::LastSave,
+            Id::Monitor => Self::Monitor,
             Id::SlowlogHelp => Self::Help(Id::Slowlog),
             Id::LatencyHelp => Self::Help(Id::Latency),
             Id::Role => Self::Role,
@@ -171,6 +174,16 @@ impl<'a> Command<'a> {
             }
             Self::Memory(query) => query.answer(context),
             Self::Slow(query) => query.answer(context),
+            Self::Monitor if context.client.origin == Origin::Transaction => {
+                Err(CommandError::fixed("ERR MONITOR isn't allowed for DENY BLOCKING client"))
+            }
+            Self::Monitor => {
+                // One that is a monitor already gets no reply, as in Redis.
+                if monitor::start(context.shared, &context.client.entry) {
+                    context.ok()?;
+                }
+                Ok(())
+            }
             Self::LastSave => {
                 let facts = &context.shared.facts;
                 let started = process::unix_time_s().saturating_sub(facts.started.elapsed().as_secs());

@@ -71,7 +71,16 @@ impl Connection {
 
     /// Whether requests that are already here can be executed now.
     pub(crate) fn can_resume(&self, shared: &Shared) -> bool {
-        self.held_back && !self.closing && !self.has_errand() && self.may_execute(shared)
+        self.held_back
+            && !self.closing
+            && !self.has_errand()
+            && !self.is_held_by_pause(shared)
+            && self.may_execute(shared)
+    }
+
+    /// Whether its next request waits for the end of a pause.
+    fn is_held_by_pause(&self, shared: &Shared) -> bool {
+        self.is_paused && shared.pause.is_on(shared.clock_ms())
     }
 
     /// Whether requests that are here must be executed although the client reads nothing.

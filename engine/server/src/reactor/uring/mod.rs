@@ -83,6 +83,8 @@ pub(crate) struct Uring {
     ticks: u32,
     /// Connections that CLIENT KILL had ended at the last sweep.
     kills: u64,
+    /// The pauses of all clients that were noticed.
+    pauses: u64,
     #[cfg(feature = "injected-delay")]
     delay: crate::delay::Delay,
 }
@@ -112,6 +114,7 @@ impl Uring {
             alarm: None,
             ticks: 0,
             kills: 0,
+            pauses: 0,
             #[cfg(feature = "injected-delay")]
             delay: crate::delay::Delay::new(),
         })
@@ -336,6 +339,13 @@ impl Uring {
         if self.ticks.is_multiple_of(TICKS_PER_SWEEP) || kills != self.kills {
             self.kills = kills;
             self.sweep(shared)?;
+        }
+        if shared.pause.has_ended(shared.clock_ms(), &mut self.pauses) {
+            let slots = 0..self.peers.slots.len();
+            let held = slots
+                .filter(|slot| self.peers.get(*slot).is_some_and(|peer| peer.connection.can_resume(shared)));
+            let held: Vec<usize> = held.collect();
+            self.ready.extend(held);
         }
         Ok(())
     }
