@@ -4,7 +4,7 @@
 export const SCHEMA_VERSION = 3;
 
 /** The rule by which the gate judges; a calibration of another one says nothing of it. */
-export const GATE_RULE = 'wager-3';
+export const GATE_RULE = 'wager-5';
 
 /** CPUs that others may use in most trials of a cell; with more, it is neither published nor judged. */
 export const DISTURBED_CORES = 0.25;
