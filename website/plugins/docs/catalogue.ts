@@ -47,6 +47,7 @@ export const CATALOGUE: Section[] = [
       server('commands', 'Commands', 'Every command that the server implements, with arity, flags, complexity and summary, generated from its command table.'),
       server('settings', 'Settings', 'Every setting of the server as flag, environment variable and key of the file, with its default, and the parameters of CONFIG.'),
       server('users', 'Users', 'Users of the server as in Redis 7.0: passwords, rules about commands and keys, when they are checked, limits, and differences from Redis.'),
+      server('clients', 'Clients and applications', 'Client libraries and applications for Redis that work with the server unchanged, by language, and what is tested of each.'),
       server('command-line', 'Command line', 'The client and the tools of the program plumbkv, each with its flags and their defaults.'),
       server('metrics', 'Metrics', 'Every metric of /metrics with type, unit, labels and meaning, generated from a scrape.'),
       server('observing', 'INFO, HTTP and log', 'Watch a server over HTTP, with INFO and in its log: addresses, fields and formats.'),
