@@ -182,8 +182,8 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// CLIENT TRACKING OFF, RESET, and the end of a connection. Its keys leave the table when they are changed, or are found to be
-/// tracked by nobody.
+/// CLIENT TRACKING OFF, RESET, and the end of a connection. Its keys stay in the table until they are changed, or until a look finds that
+/// no client tracks them.
 pub(crate) fn stop(shared: &Shared, entry: &Entry) {
     let mode = &entry.tracking;
     if !mode.has(bit::ON) {
@@ -236,7 +236,7 @@ pub(crate) fn remember(shared: &Shared, entry: &Arc<Entry>, spec: &'static Spec,
         }
         let bytes = if known.is_some() { CLIENT_BYTES } else { KEY_BYTES + key.len() as u64 };
         if shared.client_memory.take(&shared.database, bytes).is_err() {
-            // What cannot be remembered is told at once, so that nobody keeps it.
+            // A key that cannot be remembered is invalidated immediately: no client may keep it.
             tell(shared, entry, &[key], 0);
             continue;
         }

@@ -1,6 +1,6 @@
 //! What do commands on keys do, whatever they hold? DEL, EXPIRE and its kin, RENAME, COPY, KEYS, SCAN.
 
-use plumbkv::{ExpireCondition, Fetched, Lifetime, Policy, RenameOptions, RenameOutcome};
+use plumbkv::{ExpireCondition, Fetched, Lifetime, RenameOptions, RenameOutcome};
 
 use super::args::{self, Arguments, is};
 use super::listing::{keys, scan};
@@ -254,7 +254,7 @@ fn is_there(context: &Context<'_>, key: &[u8]) -> Result<bool, CommandError> {
 }
 
 fn is_lfu(context: &Context<'_>) -> bool {
-    matches!(context.shared.database.stats().policy, Policy::AllkeysLfu | Policy::VolatileLfu)
+    context.shared.database.policy().is_lfu()
 }
 
 /// What Redis would call the form in which it holds a value.

@@ -1,4 +1,4 @@
-//! Words of requests that are shown to nobody: passwords, and what says something of users, as in Redis.
+//! Words of requests that no log and no monitor shows: passwords, and arguments about users, as in Redis.
 
 use plumbkv_resp::Request;
 

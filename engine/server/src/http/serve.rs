@@ -28,7 +28,7 @@ const HEAD_BYTES: usize = 8 << 10;
 /// Wait after a connection could not be accepted, for want of file descriptors for instance.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves whoever connects, with TLS where `shared` has it for that.
+/// Serves every connection, with TLS if HTTP is configured for it.
 pub(super) async fn serve(listener: TcpListener, router: Router, shared: Arc<Shared>) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     // Nobody closes the semaphore.

@@ -1,7 +1,6 @@
 //! Slow requests: the log of them (`SLOWLOG`), and the latency monitor (`LATENCY`).
 //!
-//! Both need the time of a single request. Reading the clock before and after each one would cost the
-//! fastest ones several percent. So requests that are fast by their kind are timed only where a
+//! Both need the time of a single request, and reading the clock before and after each one costs time. So requests that are fast by their kind are timed only where a
 //! threshold below a millisecond, or the latency monitor, asks for it.
 
 mod events;

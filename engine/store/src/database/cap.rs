@@ -18,6 +18,12 @@ impl Database {
         }
     }
 
+    /// The eviction policy now. Unlike [`stats`](Self::stats) it visits no shard.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.store.policy()
+    }
+
     /// How often `key` was accessed, with old accesses counting less: the logarithmic counter from 0 to 255 by which the LFU policies
     /// choose. Says nothing under another policy. `None`: there is no such key, or the store is a durable one. Does not count as an access.
     #[must_use]

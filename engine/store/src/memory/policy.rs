@@ -63,7 +63,9 @@ impl Policy {
         matches!(self, Self::VolatileLru | Self::VolatileLfu | Self::VolatileRandom | Self::VolatileTtl)
     }
 
-    pub(super) fn is_lfu(self) -> bool {
+    /// Whether it evicts the keys that were used least often.
+    #[must_use]
+    pub fn is_lfu(self) -> bool {
         matches!(self, Self::AllkeysLfu | Self::VolatileLfu)
     }
 }

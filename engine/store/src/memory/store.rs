@@ -162,7 +162,7 @@ impl Store {
         self.common.clock.now_ms()
     }
 
-    pub(super) fn policy(&self) -> Policy {
+    pub(crate) fn policy(&self) -> Policy {
         self.common.policy()
     }
 

@@ -63,7 +63,7 @@ static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "maxmemory-policy",
-        get: |shared| shared.database.stats().policy.to_string(),
+        get: |shared| shared.database.policy().to_string(),
         set: Some(|text| {
             text.to_ascii_lowercase().parse().map(Change::Policy).map_err(|error| format!("{error}"))
         }),
