@@ -72,6 +72,7 @@ mod database;
 mod durable;
 mod error;
 mod event;
+mod keyspace;
 mod lsm;
 mod memory;
 mod memory_limit;
@@ -93,6 +94,7 @@ pub use durable::{
 };
 pub use error::{Error, Result};
 pub use event::{Event, StallReason};
+pub use keyspace::{KEYSPACES, Keyspace};
 pub use memory::{
     Buffer, Condition, ExpireCondition, Expiry, Fetched, Lifetime, PREFETCHED_KEYS, Policy, RenameOptions,
     RenameOutcome, SetOptions, SetOutcome, Value, keep_high_water_true, settle_high_water,

@@ -19,6 +19,7 @@ pub struct Options {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shards: Option<usize>,
     pub(crate) seed: Option<u64>,
+    pub(crate) has_keyspaces: bool,
     pub(crate) on_event: Option<OnEvent>,
     pub(crate) durable: Option<DurableOptions>,
 }
@@ -36,6 +37,7 @@ impl Options {
             clock: Arc::new(SystemClock),
             shards: None,
             seed: None,
+            has_keyspaces: false,
             on_event: None,
             durable: None,
         }
@@ -309,6 +311,14 @@ impl Options {
     #[must_use]
     pub fn shards(mut self, shards: Option<usize>) -> Self {
         self.shards = shards;
+        self
+    }
+
+    /// Whether [keyspaces](crate::Keyspace) behind the first are used. Then a memory store has shards for them, too, an eighth as many for each, and counts 256
+    /// bytes more for each of its shards; without it their keys lie among those of the first. A durable store needs nothing for them. Default: false.
+    #[must_use]
+    pub fn keyspaces(mut self, has_keyspaces: bool) -> Self {
+        self.has_keyspaces = has_keyspaces;
         self
     }
 

@@ -5,6 +5,7 @@ mod cap;
 mod durable;
 mod expiry;
 mod group;
+mod keyspace;
 
 pub use group::WriteGroup;
 
@@ -59,11 +60,13 @@ impl Database {
     /// when the directory has files with a store's names and is none;
     /// [`Corrupt`](crate::Error::Corrupt) and [`Io`](crate::Error::Io).
     pub fn open(options: Options) -> Result<Self> {
-        let Options { cap_bytes, policy, samples, clock, shards, seed, on_event, durable } = options;
+        let Options { cap_bytes, policy, samples, clock, shards, seed, has_keyspaces, on_event, durable } =
+            options;
         let durable =
             durable.map(|options| Durable::open(&options.path, &options, Arc::clone(&clock), on_event));
         let durable = durable.transpose()?.map(Box::new);
-        Ok(Self { store: Arc::new(Store::open(cap_bytes, policy, samples, clock, shards, seed)?), durable })
+        let store = Store::open(cap_bytes, policy, samples, clock, shards, seed, has_keyspaces)?;
+        Ok(Self { store: Arc::new(store), durable })
     }
 
     /// Hands the value of `key` to `f` without copying it, and counts as an access.

@@ -10,6 +10,7 @@ mod entries;
 mod group;
 mod ingest;
 mod keys;
+mod keyspaces;
 mod options;
 mod random;
 mod read;

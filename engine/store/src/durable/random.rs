@@ -5,7 +5,7 @@ use crate::error::Result;
 
 /// Keys from which one is drawn. Keys are seldom spread evenly over all bytes: without these most would never be drawn. Once in so
 /// many times they are the first keys of the store: a place that is drawn is always behind the first key, which would never be drawn otherwise.
-const CANDIDATES: usize = 100;
+pub(super) const CANDIDATES: usize = 100;
 
 impl Durable {
     pub(crate) fn random_key(&self) -> Result<Option<Vec<u8>>> {
@@ -31,7 +31,7 @@ impl Durable {
 }
 
 /// What two keys begin with, and eight bytes drawn from what follows in them.
-fn between(first: &[u8], last: &[u8]) -> Vec<u8> {
+pub(super) fn between(first: &[u8], last: &[u8]) -> Vec<u8> {
     let shared = first.iter().zip(last).take_while(|(one, other)| one == other).count();
     let number = |key: &[u8]| {
         let mut bytes = [0; 8];

@@ -34,7 +34,7 @@ struct Position {
 }
 
 impl Positions {
-    fn remember(&mut self, next: &[u8], now_ms: u64) -> u64 {
+    pub(super) fn remember(&mut self, next: &[u8], now_ms: u64) -> u64 {
         if let Some(cursor) = self.by_key.get(next).copied() {
             self.touch(cursor, now_ms);
             return cursor;
@@ -50,7 +50,7 @@ impl Positions {
     }
 
     /// The position stays: a reply may be lost, and the call be made again.
-    fn find(&mut self, cursor: u64, now_ms: u64) -> Option<Arc<[u8]>> {
+    pub(super) fn find(&mut self, cursor: u64, now_ms: u64) -> Option<Arc<[u8]>> {
         self.forget(now_ms);
         self.touch(cursor, now_ms);
         self.known.get(&cursor).map(|position| Arc::clone(&position.next))

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::store::Store;
 use super::table::Table;
+use crate::keyspace::Keyspace;
 
 /// Segments that are given back between two looks at the watch: about 100 µs.
 const SEGMENTS_AT_ONCE: usize = 16;
@@ -25,10 +26,24 @@ impl Store {
         let stopped = self.common.heap.stop_cleaning();
         let mut shards = self.lock_all();
         let mut dead = self.dead_tables.lock();
-        let tables = shards.iter_mut().map(|shard| shard.clear()).filter(|table| !table.is_unused());
+        let tables = shards.shards.iter_mut().map(|shard| shard.clear()).filter(|table| !table.is_unused());
         dead.extend(tables.map(|table| DeadTable { table, next: 0 }));
         // SAFETY: all shards are locked and their tables empty, and who has an entry that is in no table holds the lock of a shard.
         unsafe { self.common.heap.clear(&stopped) };
+    }
+
+    /// Removes the keys of one keyspace, all at one moment. Where others have keys, each of its entries is freed by itself.
+    pub(crate) fn clear_in(&self, keyspace: Keyspace) {
+        if !self.uses_others() {
+            if keyspace == Keyspace::default() {
+                self.clear();
+            }
+            return;
+        }
+        let mut shards: Vec<_> = self.numbers_in(keyspace).map(|number| self.lock(number)).collect();
+        for shard in &mut shards {
+            shard.drain(&self.common);
+        }
     }
 
     /// Gives memory back that is not needed, for as long as `time`; true if there is more to do.

@@ -69,7 +69,9 @@ impl Store {
             return false;
         }
         let Some(mut candidates) = self.candidates.try_lock() else { return false };
-        self.sample(shard, protected.shard, policy, Some(protected), &mut self.rng(), &mut candidates);
+        let mut rng = self.rng();
+        self.sample(shard, protected.shard, policy, Some(protected), &mut rng, &mut candidates);
+        self.sample_another(protected, policy, &mut rng, &mut candidates);
         while let Some(best) = candidates.0.pop() {
             let gone = if best.shard == protected.shard {
                 remove(shard, &self.common, policy, &best, Some(protected))
@@ -82,6 +84,23 @@ impl Store {
             }
         }
         false
+    }
+
+    /// Where there are several keyspaces, one of them is no fair sample of the store: others are looked at in their turn.
+    fn sample_another(
+        &self,
+        protected: Protected,
+        policy: Policy,
+        rng: &mut fastrand::Rng,
+        candidates: &mut Candidates,
+    ) {
+        let Some(others) = self.others.as_ref().filter(|others| others.are_used()) else { return };
+        let number = others.any(rng);
+        if number != protected.shard
+            && let Some(shard) = self.try_lock(number)
+        {
+            self.sample(&shard, number, policy, Some(protected), rng, candidates);
+        }
     }
 
     /// Evicts one entry, wherever the best candidate is; false if there is none left. Must be called without a shard's lock.
@@ -112,12 +131,15 @@ impl Store {
         candidates: &mut Candidates,
     ) -> bool {
         let mut rng = self.rng();
-        let shards = self.shard_count();
-        // The number of shards is a power of two, so an odd stride visits each of them once.
+        // Of a power of two an odd stride visits each number once.
+        let shards = self.end().next_power_of_two();
         let (start, stride) = (rng.usize(..shards), rng.usize(..shards) | 1);
         let (mut sampled, mut population) = (0, 0);
         for step in 0..shards {
             let index = start.wrapping_add(step.wrapping_mul(stride)) & (shards - 1);
+            if index >= self.end() || !self.has_shard(index) {
+                continue;
+            }
             let shard = self.lock(index);
             if self.sample(&shard, index, policy, protected, &mut rng, candidates) {
                 sampled += 1;

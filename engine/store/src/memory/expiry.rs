@@ -154,11 +154,15 @@ impl Store {
     /// Entries removed, and a time before which none that is left ends.
     fn sweep_shards(&self, budget: Duration, now_ms: u64) -> (u64, u64) {
         let start = Instant::now();
-        let count = self.shard_count();
+        let count = self.end();
         let enough = count.div_ceil(32);
         let (mut removed, mut looked_at, mut swept, mut earliest) = (0, 0, 0, u64::MAX);
         for _ in 0..count {
-            let index = self.sweeping.load(Relaxed) as usize & (count - 1);
+            let index = self.sweeping.load(Relaxed) as usize % count;
+            if !self.has_shard(index) {
+                self.sweeping.fetch_add(1, Relaxed);
+                continue;
+            }
             let mut is_done = false;
             while !is_done {
                 // The lock is released between strides, so that a long shard does not hold up its readers.

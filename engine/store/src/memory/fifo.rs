@@ -123,10 +123,14 @@ impl Store {
 
     /// Evicts the next entry with a mapping of its own that was not accessed since the hand came by.
     fn evict_large(&self, protected: Option<Protected>) -> bool {
-        let shards = self.shard_count();
+        let shards = self.end();
         // So many rounds take every count down to nothing.
         for _ in 0..shards * (MOST_ACCESSES as usize + 2) {
-            let index = self.large_hand.load(Relaxed) as usize & (shards - 1);
+            let index = self.large_hand.load(Relaxed) as usize % shards;
+            if !self.has_shard(index) {
+                self.large_hand.fetch_add(1, Relaxed);
+                continue;
+            }
             let mut shard = self.lock(index);
             let large: Vec<(usize, u32, u32)> = match shard.table.mapped() {
                 0 => Vec::new(),

@@ -7,7 +7,7 @@ use super::slots::Slot;
 use super::table::home;
 use crate::prefetch;
 
-/// A word for each shard: the upper 42 bits of an address of 48, slots being aligned to 64 bytes at least, and 22 bits of a number of slots; 0
+/// A word for each shard of the first keyspace: the upper 42 bits of an address of 48, slots being aligned to 64 bytes at least, and 22 bits of a number of slots; 0
 /// where nothing is known.
 pub(super) struct Hints(Box<[AtomicU64]>);
 
@@ -27,15 +27,18 @@ impl Hints {
 
     /// Asks for the line in which a search for `tag` begins.
     pub(super) fn prefetch(&self, shard: usize, tag: u32) {
-        prefetch::read(place(self.0[shard].load(Relaxed), tag));
+        if let Some(hint) = self.0.get(shard) {
+            prefetch::read(place(hint.load(Relaxed), tag));
+        }
     }
 
     /// Notes where a shard's slots are.
     pub(super) fn note(&self, shard: usize, slots: &[Slot]) {
+        let Some(word) = self.0.get(shard) else { return };
         let hint = hint(slots.as_ptr(), slots.len());
         // Written only when it changes: the line is other shards' too.
-        if self.0[shard].load(Relaxed) != hint {
-            self.0[shard].store(hint, Relaxed);
+        if word.load(Relaxed) != hint {
+            word.store(hint, Relaxed);
         }
     }
 }

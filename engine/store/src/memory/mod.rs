@@ -1,7 +1,7 @@
 //! How are entries kept in memory, under a cap on real bytes? `docs/memory-layout.md` draws it.
 //!
 //! Layers, each knowing only those below it: `store` (shards) with the calls in `read`, `write`, `rename`, `expiry`, `scan`, the room they need in `room` and
-//! the choice in `evict` and `fifo`; `shard` (what one lock guards), `common` (what all shards share) and `shortage` (why a call under the lock stops); `table` of `slots` from the `slot_pool` (where a key is), `order`, `frequency` and `ghosts` (when and how often it was
+//! the choice in `evict` and `fifo`; `others` (the shards of further keyspaces); `shard` (what one lock guards), `common` (what all shards share) and `shortage` (why a call under the lock stops); `table` of `slots` from the `slot_pool` (where a key is), `order`, `frequency` and `ghosts` (when and how often it was
 //! used); `heap` (where entries get their memory); `entry` (one block), `budget` (bytes in use) and `size_class` (what the
 //! allocator's blocks really cost).
 
@@ -18,6 +18,7 @@ mod ghosts;
 mod heap;
 mod hints;
 mod order;
+mod others;
 mod policy;
 mod read;
 mod rename;

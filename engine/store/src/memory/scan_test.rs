@@ -11,7 +11,7 @@ use crate::memory::slots::TAG_BITS;
 #[test]
 fn keys_with_the_same_tag_are_returned_by_the_same_call() {
     let store =
-        Store::open(u64::MAX, Policy::NoEviction, 5, Arc::new(SystemClock), Some(2), Some(1)).unwrap();
+        Store::open(u64::MAX, Policy::NoEviction, 5, Arc::new(SystemClock), Some(2), Some(1), false).unwrap();
     for shard in 0..2 {
         let table = &mut store.lock(shard).table;
         table.resize(store.common.slots.take(&store.common.budget, 32).unwrap());

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use parking_lot::Mutex;
+
 use super::common::Common;
 use super::entry::{Contents, Owned, Shape};
 use super::fifo;
@@ -44,6 +46,12 @@ pub(super) struct Shard {
     /// Whether the call under way has taken memory.
     pub(super) allocated: bool,
 }
+
+/// A shard on cache lines of its own, so that two threads on neighbouring shards do not slow each other down.
+#[repr(align(64))]
+#[derive(Default)]
+pub(super) struct Padded(pub(super) Mutex<Shard>);
+const _: () = assert!(size_of::<Padded>() == 128);
 
 /// How far the active expiry has come in this shard (`expiry.rs`).
 pub(super) struct Sweep {
@@ -374,6 +382,19 @@ impl Shard {
     pub(super) fn entry_cost(&self, common: &Common, at: usize) -> u64 {
         let cost = |held: Held<'_>| common.heap.bytes_for(held.shape().len()) + SLOT_BYTES as u64;
         self.table.held(at).map_or(0, cost)
+    }
+
+    /// Removes all entries.
+    pub(super) fn drain(&mut self, common: &Common) {
+        // From behind, so that hardly any has to move.
+        for at in (0..self.table.slots().len()).rev() {
+            while let Some(taken) = self.table.held(at).is_some().then(|| self.table.remove(at)).flatten() {
+                common.heap.free(&common.budget, taken.entry);
+            }
+        }
+        self.shrink(common);
+        self.earliest_expiry = u64::MAX;
+        self.sweep = Sweep { next: 0, earliest: u64::MAX };
     }
 
     /// Forgets everything, and returns the table, to be freed at leisure. The caller clears the heap.

@@ -1,6 +1,7 @@
 //! Which shard holds a key, and how does a write get the room it needs?
 
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -14,13 +15,15 @@ use super::common::Common;
 use super::evict::Candidates;
 use super::heap::Heap;
 use super::hints::Hints;
+use super::others::Others;
 use super::policy::Policy;
 pub(super) use super::shard::Location;
-use super::shard::Shard;
+use super::shard::{Padded, Shard};
 use super::size_class::cost;
 use super::table::tag_of;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::keyspace::Keyspace;
 use crate::prefetch;
 use crate::stats::Stats;
 
@@ -32,6 +35,8 @@ pub(crate) struct Store {
     // parking_lot: one byte per lock, held for about 100 ns, never while waiting for another shard's lock out of
     // order.
     shards: Box<[Padded]>,
+    /// Those of other keyspaces, where there are any.
+    pub(super) others: Option<Others>,
     pub(super) hints: Hints,
     pub(super) common: Common,
     hasher: SeedableRandomState,
@@ -50,16 +55,16 @@ pub(crate) struct Store {
     refused: AtomicU64,
 }
 
-/// A shard on cache lines of its own, so that two threads on neighbouring shards do not slow each other down.
-#[repr(align(64))]
-#[derive(Default)]
-struct Padded(Mutex<Shard>);
-const _: () = assert!(size_of::<Padded>() == 128);
-
 /// Several shards under lock, by their number.
 pub(super) enum Locked<'a> {
     Some(Vec<(usize, MutexGuard<'a, Shard>)>),
     All(Vec<MutexGuard<'a, Shard>>),
+}
+
+/// All shards under lock.
+pub(super) struct Everything<'a> {
+    pub(super) shards: Vec<MutexGuard<'a, Shard>>,
+    _stays: Option<MutexGuard<'a, ()>>,
 }
 
 impl Locked<'_> {
@@ -94,6 +99,7 @@ impl Store {
         clock: Arc<dyn Clock>,
         shards: Option<usize>,
         seed: Option<u64>,
+        has_keyspaces: bool,
     ) -> Result<Self> {
         check_cap(cap_bytes)?;
         check_samples(samples)?;
@@ -108,7 +114,8 @@ impl Store {
             None => (std::hash::RandomState::new().hash_one(0), SharedSeed::global_random()),
         };
         let shards: Box<[Padded]> = (0..count).map(|_| Padded::default()).collect();
-        let base = base_bytes(count);
+        let others = has_keyspaces.then(|| Others::new(count));
+        let base = base_bytes(count) + others.as_ref().map_or(0, Others::most_bytes);
         let budget = Budget::new(cap_bytes, base);
         let heap = Heap::new(cap_bytes);
         // A cap too small for this holds nothing: every write is refused.
@@ -116,6 +123,7 @@ impl Store {
         let common = Common::new(base, budget, heap, clock, policy);
         let store = Self {
             shards,
+            others,
             hints: Hints::new(count),
             common,
             hasher: SeedableRandomState::with_seed(seed, shared),
@@ -136,26 +144,65 @@ impl Store {
     pub(super) fn locate(&self, key: &[u8]) -> Location {
         let hash = self.hasher.hash_one(key);
         // The lower bits choose the shard, the upper half the place in it: they are independent.
-        Location { shard: hash as usize & (self.shards.len() - 1), tag: tag_of(hash) }
+        let shard = match (&self.others, Keyspace::of(key)) {
+            (Some(others), keyspace) if keyspace != Keyspace::default() => {
+                others.locate(keyspace, hash as usize)
+            }
+            _ => hash as usize & (self.shards.len() - 1),
+        };
+        Location { shard, tag: tag_of(hash) }
+    }
+
+    fn shard(&self, number: usize) -> &Padded {
+        match (self.shards.get(number), &self.others) {
+            (None, Some(others)) => others.shard(number),
+            _ => &self.shards[number],
+        }
     }
 
     pub(super) fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
-        self.shards[shard].0.lock()
+        self.shard(shard).0.lock()
     }
 
     pub(super) fn prefetch_shard(&self, shard: usize) {
-        let shard = &raw const self.shards[shard];
+        let shard = &raw const *self.shard(shard);
         // Its lock and its counters are written to.
         prefetch::write(shard.cast::<u8>());
         prefetch::write(shard.cast::<u8>().wrapping_add(64));
     }
 
     pub(super) fn try_lock(&self, shard: usize) -> Option<MutexGuard<'_, Shard>> {
-        self.shards[shard].0.try_lock()
+        self.shard(shard).0.try_lock()
     }
 
-    pub(super) fn shard_count(&self) -> usize {
-        self.shards.len()
+    /// Numbers of shards end before this. Between those of two keyspaces there may be some without a shard.
+    pub(super) fn end(&self) -> usize {
+        self.others.as_ref().map_or(self.shards.len(), Others::end)
+    }
+
+    /// Whether there is a shard with this number.
+    pub(super) fn has_shard(&self, number: usize) -> bool {
+        self.others.as_ref().map_or(number < self.shards.len(), |others| others.has(number))
+    }
+
+    /// The numbers of all shards.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = usize> {
+        (0..self.end()).filter(|number| self.has_shard(*number))
+    }
+
+    /// The numbers of a keyspace's shards; none of one that is not in use.
+    pub(super) fn numbers_in(&self, keyspace: Keyspace) -> Range<usize> {
+        let numbers = match &self.others {
+            Some(others) => others.numbers(keyspace),
+            None if keyspace == Keyspace::default() => 0..self.shards.len(),
+            None => 0..0,
+        };
+        if numbers.is_empty() || !self.has_shard(numbers.start) { 0..0 } else { numbers }
+    }
+
+    /// Whether keys are in other keyspaces, too, or have been.
+    pub(super) fn uses_others(&self) -> bool {
+        self.others.as_ref().is_some_and(Others::are_used)
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
@@ -214,8 +261,8 @@ impl Store {
     /// each other.
     pub(super) fn lock_several(&self, shards: impl ExactSizeIterator<Item = usize>) -> Locked<'_> {
         // So many keys are in most shards: to lock them all costs less than to sort.
-        if shards.len() > 2 * self.shards.len() {
-            return Locked::All(self.lock_all());
+        if shards.len() > 2 * self.shards.len() && !self.uses_others() {
+            return Locked::All((0..self.shards.len()).map(|number| self.lock(number)).collect());
         }
         let mut shards: Vec<usize> = shards.collect();
         shards.sort_unstable();
@@ -223,17 +270,18 @@ impl Store {
         Locked::Some(shards.into_iter().map(|index| (index, self.lock(index))).collect())
     }
 
-    /// Locks every shard, in ascending order.
-    pub(super) fn lock_all(&self) -> Vec<MutexGuard<'_, Shard>> {
-        (0..self.shards.len()).map(|index| self.lock(index)).collect()
+    /// Locks every shard, in ascending order. No other comes before they are released.
+    pub(super) fn lock_all(&self) -> Everything<'_> {
+        let stays = self.others.as_ref().map(Others::stay);
+        Everything { shards: self.numbers().map(|number| self.lock(number)).collect(), _stays: stays }
     }
 
     pub(crate) fn len(&self) -> u64 {
-        (0..self.shards.len()).map(|index| self.lock(index).table.len() as u64).sum()
+        self.numbers().map(|index| self.lock(index).table.len() as u64).sum()
     }
 
     pub(crate) fn recount_entry_bytes(&self) -> u64 {
-        let shards = self.lock_all();
+        let shards = self.lock_all().shards;
         let entries = |shard: &MutexGuard<'_, Shard>| {
             shard.table.iter().map(|held| self.common.heap.bytes_for(held.shape().len())).sum::<u64>()
         };
@@ -254,10 +302,10 @@ impl Store {
             refused: self.refused.load(Relaxed),
             hits: 0,
             misses: 0,
-            shards: self.shards.len(),
+            shards: self.numbers().count(),
             policy: self.policy(),
         };
-        for index in 0..self.shards.len() {
+        for index in self.numbers() {
             let shard = self.lock(index);
             stats.keys += shard.table.len() as u64;
             stats.keys_with_expiry += shard.table.volatile() as u64;
