@@ -34,6 +34,8 @@ pub(crate) struct Entry {
     last_active_ms: AtomicU64,
     last_command: AtomicU8,
     version: AtomicU8,
+    /// The database that SELECT has chosen.
+    database: AtomicU8,
     pending_input: AtomicU64,
     pending_output: AtomicU64,
     /// Commands queued behind MULTI, or [`NO_TRANSACTION`].
@@ -79,6 +81,7 @@ impl Clients {
             last_active_ms: AtomicU64::new(now_ms),
             last_command: AtomicU8::new(NO_COMMAND),
             version: AtomicU8::new(2),
+            database: AtomicU8::new(0),
             pending_input: AtomicU64::new(0),
             pending_output: AtomicU64::new(0),
             queued: AtomicI64::new(NO_TRANSACTION),
@@ -250,6 +253,14 @@ impl Entry {
         self.version.load(Ordering::Relaxed) == 3
     }
 
+    pub(crate) fn database(&self) -> u8 {
+        self.database.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn record_database(&self, database: u8) {
+        self.database.store(database, Ordering::Relaxed);
+    }
+
     pub(crate) fn record_version(&self, version: Version) {
         self.version.store(if version == Version::Resp3 { 3 } else { 2 }, Ordering::Relaxed);
     }
@@ -282,7 +293,7 @@ impl Entry {
         // Writing to a String cannot fail.
         let _ = write!(
             line,
-            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db=0 sub=0 psub=0 ssub=0 multi={} \
+            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db={} sub=0 psub=0 ssub=0 multi={} \
              qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={output} tot-mem={} events={} cmd={command} user={user} redir={} resp={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
@@ -292,6 +303,7 @@ impl Entry {
             seconds(self.connected_ms),
             seconds(self.last_active_ms()),
             self.flags(),
+            self.database(),
             self.queued.load(Ordering::Relaxed),
             CONNECTION_BYTES + input + output,
             if output == 0 { "r" } else { "rw" },

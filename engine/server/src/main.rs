@@ -12,6 +12,7 @@ mod clients;
 mod clock;
 mod command;
 mod config;
+mod databases;
 #[cfg(feature = "injected-delay")]
 mod delay;
 mod http;

@@ -82,7 +82,7 @@ fn line(client: &Client, request: Option<(&Spec, &Request<'_>)>) -> Vec<u8> {
         // A socket's file is named with the port 0.
         _ => peer.strip_suffix(":0").map_or_else(|| peer.to_owned(), |path| format!("unix:{path}")),
     };
-    let mut text = format!("+{}.{:06} [0 {who}]", now.as_secs(), now.subsec_micros());
+    let mut text = format!("+{}.{:06} [{} {who}]", now.as_secs(), now.subsec_micros(), client.database);
     match request {
         None => text.push_str(" \"EXEC\""),
         Some((spec, request)) => {

@@ -16,6 +16,7 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::config::Config;
+use crate::databases::Databases;
 use crate::http;
 use crate::latency::Latency;
 use crate::limits;
@@ -84,6 +85,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         warm::warm();
     }
     let workers = Arc::new(Workers::new(Arc::clone(&placement)));
+    let databases = Databases::load(&database).context("cannot read the store")?;
     let shared = Arc::new(Shared {
         client_memory: ClientMemory::new(),
         // Workers execute requests of a durable store, too.
@@ -95,6 +97,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         pushes: Pushes::new(Some(Arc::clone(&placement))),
         scripts: Scripts::default(),
         database,
+        databases,
         clock,
         acl: Acl::new(config.password.as_deref()),
         settings: Settings::new(
@@ -159,7 +162,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
 /// Opens the store: in memory, or in its directory, which may take as long as its log is.
 fn open(config: &Config, cap_bytes: u64, clock: Arc<dyn Clock>) -> anyhow::Result<Database> {
     let options = match &config.storage {
-        None => Options::memory(cap_bytes).policy(config.policy).samples(config.samples),
+        None => Options::memory(cap_bytes).policy(config.policy).samples(config.samples).keyspaces(true),
         Some(storage) => storage.options().client_cap(cap_bytes),
     };
     let database = Database::open(options.clock(clock)).context("cannot open the store")?;

@@ -100,6 +100,7 @@ impl Session {
                 identity,
                 origin: Origin::Client,
                 closing: false,
+                database: 0,
                 extra_work: 0,
                 entry,
                 tally: Tally::new(),
@@ -124,6 +125,7 @@ impl Session {
         session.client.version = version;
         session.client.identity = identity;
         session.client.identity.refresh(shared);
+        session.client.database = session.client.entry.database();
         session.client.is_hasty = false;
         session.is_on_behalf = true;
         session
@@ -342,6 +344,7 @@ impl Session {
     pub(crate) fn take_over(&mut self, version: Version, identity: Identity) {
         self.client.version = version;
         self.client.identity = identity;
+        self.client.database = self.client.entry.database();
     }
 
     pub(crate) fn identity(&self) -> &Identity {

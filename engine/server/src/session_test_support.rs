@@ -11,6 +11,7 @@ use crate::client_limits::Values;
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
+use crate::databases::Databases;
 use crate::latency::{self, Latency};
 use crate::monitor::Monitors;
 use crate::pause::Pause;
@@ -43,7 +44,8 @@ impl Driver {
 
     pub(crate) fn with_options(change: impl FnOnce(Options) -> Options, cap: u64) -> Self {
         let clock = Arc::new(TurnClock::new());
-        let options = change(Options::memory(cap).clock(Arc::clone(&clock) as Arc<dyn plumbkv::Clock>));
+        let options =
+            change(Options::memory(cap).keyspaces(true).clock(Arc::clone(&clock) as Arc<dyn plumbkv::Clock>));
         let database = Database::open(options).unwrap();
         let shared = Shared {
             client_memory: ClientMemory::new(),
@@ -55,6 +57,7 @@ impl Driver {
             pushes: Pushes::new(None),
             scripts: Scripts::default(),
             database,
+            databases: Databases::default(),
             clock,
             settings: Settings::new(None, true, 100, 0, 5, Values::default()),
             counters: Counters::default(),

@@ -13,6 +13,7 @@ use crate::client_limits::{Limits, Values};
 use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
+use crate::databases::Databases;
 use crate::latency::Latency;
 use crate::monitor::Monitors;
 use crate::pause::Pause;
@@ -31,6 +32,7 @@ use crate::workers::Workers;
 /// Everything the connections share.
 pub(crate) struct Shared {
     pub(crate) database: Database,
+    pub(crate) databases: Databases,
     pub(crate) clock: Arc<TurnClock>,
     pub(crate) settings: Settings,
     pub(crate) counters: Counters,

@@ -13,13 +13,14 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use plumbkv::Lifetime;
+use plumbkv::{Keyspace, Lifetime};
 use plumbkv_resp::{ReplyWriter, Request, Version};
 
 use crate::client_limits::Limit;
 use crate::clients::Entry;
 use crate::command::key_spec;
 use crate::command::table::{Spec, flag};
+use crate::session::Client;
 use crate::shared::Shared;
 
 /// Memory that a tracked key or a prefix is counted with besides its bytes, with one client that tracks it.
@@ -105,6 +106,7 @@ pub(crate) struct Tracking {
 
 #[derive(Debug, Default)]
 struct Table {
+    /// By the key that the store has: those of two databases are not the same.
     keys: BTreeMap<Box<[u8]>, Vec<Arc<Entry>>>,
     prefixes: BTreeMap<Box<[u8]>, Vec<Arc<Entry>>>,
     /// Clients in `keys`, each as often as there are keys of it.
@@ -214,7 +216,8 @@ pub(crate) fn stop(shared: &Shared, entry: &Entry) {
 
 /// Remembers the keys that a command is about to read for its client.
 #[cold]
-pub(crate) fn remember(shared: &Shared, entry: &Arc<Entry>, spec: &'static Spec, request: &Request<'_>) {
+pub(crate) fn remember(shared: &Shared, client: &Client, spec: &'static Spec, request: &Request<'_>) {
+    let entry = &client.entry;
     let bits = entry.tracking.bits();
     let is_exception = bits & bit::CACHING > 0;
     let is_wanted = match bits {
@@ -227,9 +230,11 @@ pub(crate) fn remember(shared: &Shared, entry: &Arc<Entry>, spec: &'static Spec,
         return;
     }
     let most = shared.settings.limits.count(Limit::TrackedKeys);
+    let keyspace = shared.databases.keyspace(client.database);
     let mut table = shared.tracking.table();
     for (place, _) in key_spec::keys_of(spec, request) {
-        let key = request.arg(place);
+        let stored = keyspace.key(request.arg(place));
+        let key: &[u8] = &stored;
         let known = table.keys.get(key);
         if known.is_some_and(|clients| clients.iter().any(|client| client.id == entry.id)) {
             continue;
@@ -237,7 +242,7 @@ pub(crate) fn remember(shared: &Shared, entry: &Arc<Entry>, spec: &'static Spec,
         let bytes = if known.is_some() { CLIENT_BYTES } else { KEY_BYTES + key.len() as u64 };
         if shared.client_memory.take(&shared.database, bytes).is_err() {
             // A key that cannot be remembered is invalidated immediately: no client may keep it.
-            tell(shared, entry, &[key], 0);
+            tell(shared, entry, &[Keyspace::split(key).1], 0);
             continue;
         }
         table.keys.entry(Box::from(key)).or_default().push(Arc::clone(entry));
@@ -251,7 +256,7 @@ pub(crate) fn remember(shared: &Shared, entry: &Arc<Entry>, spec: &'static Spec,
     shared.tracking.note_size(&table);
 }
 
-/// A key has been changed by the client with number `writer`.
+/// A key, as the store has it, has been changed by the client with number `writer`.
 #[cold]
 pub(crate) fn invalidate(shared: &Shared, key: &[u8], writer: u64) {
     let mut table = shared.tracking.table();
@@ -259,6 +264,7 @@ pub(crate) fn invalidate(shared: &Shared, key: &[u8], writer: u64) {
         forget(shared, &mut table, key, &clients, writer);
         shared.tracking.note_size(&table);
     }
+    let key = Keyspace::split(key).1;
     for (prefix, clients) in &table.prefixes {
         if key.starts_with(prefix) {
             clients.iter().for_each(|client| tell(shared, client, &[key], writer));
@@ -323,6 +329,7 @@ fn bytes_of(key: &[u8], clients: &[Arc<Entry>]) -> u64 {
 fn forget(shared: &Shared, table: &mut Table, key: &[u8], clients: &[Arc<Entry>], writer: u64) {
     table.items -= clients.len();
     shared.client_memory.give_back(&shared.database, bytes_of(key, clients));
+    let key = Keyspace::split(key).1;
     clients.iter().for_each(|client| tell(shared, client, &[key], writer));
 }
 

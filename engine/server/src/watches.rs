@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use plumbkv::{Database, Keyspace};
+
 use crate::client_limits::Limit;
 use crate::clients::Entry;
 use crate::command::CommandError;
@@ -39,7 +41,7 @@ impl Watching {
     }
 }
 
-/// WATCH: fails the next transaction of `entry` if `key` is changed until then.
+/// WATCH: fails the next transaction of `entry` if `key`, as the store has it, is changed until then.
 pub(crate) fn watch(shared: &Shared, entry: &Arc<Entry>, key: &[u8]) -> Result<(), CommandError> {
     // Watched first, looked up then: a write between the two is noticed.
     if !shared.watches.add(entry, key) {
@@ -162,12 +164,30 @@ impl Watches {
         }
     }
 
-    /// A command has removed all keys: those that existed are changed.
-    pub(crate) fn touch_all(&self) {
+    /// A command has removed all keys of some keyspaces: those that existed are changed.
+    pub(crate) fn touch_all(&self, is_one: impl Fn(Keyspace) -> bool) {
+        self.touch_where(|key, existed| existed && is_one(Keyspace::split(key).0));
+    }
+
+    /// SWAPDB: those are changed that existed, or that the other keyspace has.
+    pub(crate) fn touch_swapped(&self, database: &Database, [one, other]: [Keyspace; 2]) {
+        self.touch_where(|stored, existed| {
+            let (keyspace, key) = Keyspace::split(stored);
+            let now = match keyspace {
+                _ if keyspace == one => other,
+                _ if keyspace == other => one,
+                _ => return false,
+            };
+            // Where the store cannot say, a transaction fails rather than that a change is overlooked.
+            existed || database.exists(&now.key(key)).unwrap_or(true)
+        });
+    }
+
+    fn touch_where(&self, is_changed: impl Fn(&[u8], bool) -> bool) {
         let watchers: Vec<Arc<Entry>> = self.lock().values().flatten().map(Arc::clone).collect();
         for watcher in watchers {
             let keys = watcher.watching.lock();
-            if keys.iter().any(|(_, existed)| *existed) {
+            if keys.iter().any(|(key, existed)| is_changed(key, *existed)) {
                 watcher.watching.touch();
             }
         }

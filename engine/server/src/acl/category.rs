@@ -77,7 +77,7 @@ impl Categories {
 fn family(spec: &Spec) -> u32 {
     match spec.id {
         Id::Command => return CONNECTION,
-        Id::Dbsize | Id::Flushall | Id::Flushdb => return KEYSPACE,
+        Id::Dbsize | Id::Flushall | Id::Flushdb | Id::Swapdb => return KEYSPACE,
         _ if spec.is_container() => return 0,
         _ if spec.name.starts_with("command|") => return CONNECTION,
         _ => {}

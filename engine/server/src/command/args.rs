@@ -3,6 +3,7 @@
 use plumbkv_resp::Request;
 
 use super::CommandError;
+use crate::databases::COUNT;
 
 /// The words after the command's name (or after the sub-command's name), borrowed from the receive buffer.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +75,12 @@ pub(crate) fn short_integer(word: &[u8]) -> Result<i32, CommandError> {
     i32::try_from(integer(word)?).map_err(|_| {
         CommandError::fixed("ERR value is out of range, value must between -2147483648 and 2147483647")
     })
+}
+
+/// The number of a database.
+pub(crate) fn database(number: i64) -> Result<u8, CommandError> {
+    let number = u8::try_from(number).ok().filter(|number| *number < COUNT);
+    number.ok_or(CommandError::DB_OUT_OF_RANGE)
 }
 
 /// Redis's `string2ll`: an optional minus, then decimal digits with no leading zero; no plus sign, no blanks.

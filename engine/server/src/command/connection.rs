@@ -233,8 +233,10 @@ impl<'a> Command<'a> {
                 authenticate(context.shared, context.client, &credentials)?;
                 context.ok()
             }
-            Self::Select { index: 0 } => context.ok(),
-            Self::Select { .. } => Err(CommandError::DB_OUT_OF_RANGE),
+            Self::Select { index } => {
+                context.client.select(args::database(i64::from(index))?);
+                context.ok()
+            }
             Self::Reset => {
                 context.client.reset(context.shared);
                 context.reply().simple("RESET");

@@ -13,7 +13,9 @@ fn ping_echo_and_quit() {
          echo hi -> $2|hi|
          echo -> -ERR wrong number of arguments for 'echo' command|
          select 0 -> +OK|
-         select 1 -> -ERR DB index is out of range|
+         select 16 -> -ERR DB index is out of range|
+         select 15 -> +OK|
+         select 0 -> +OK|
          select 2147483648 -> -ERR value is out of range, value must between -2147483648 and 2147483647|
          select x -> -ERR value is not an integer or out of range|",
     );

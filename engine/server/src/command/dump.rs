@@ -37,8 +37,8 @@ const BAD: CommandError = CommandError::fixed("ERR Bad data format");
 
 /// DUMP.
 pub(super) fn dump(context: &mut Context<'_>, key: &[u8]) -> Result<(), CommandError> {
-    let shared = context.shared;
-    let Some(part) = shared.database.fetch(key, Part::of)? else { return context.value_or_null(None) };
+    let (shared, keys) = (context.shared, context.keys());
+    let Some(part) = keys.fetch(key, Part::of)? else { return context.value_or_null(None) };
     let value = part.bytes();
     // The payload, and what compression tries.
     let beside = 2 * value.len() as u64;
@@ -144,21 +144,21 @@ impl<'a> Restore<'a> {
     pub(super) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
         const BUSY: CommandError = CommandError::fixed("BUSYKEY Target key name already exists.");
         let Self { key, lifetime, payload, replaces, is_moment } = self;
-        let shared = context.shared;
-        if !replaces && shared.database.exists(key)? {
+        let (shared, keys) = (context.shared, context.keys());
+        if !replaces && keys.exists(key)? {
             return Err(BUSY);
         }
         let lifetime = u64::try_from(args::integer(lifetime)?)
             .map_err(|_| CommandError::fixed("ERR Invalid TTL value, must be >= 0"))?;
         let longest = shared.settings.limits.count(Limit::Bulk).min(MAX_VALUE_BYTES);
         let value = read(payload, longest)?;
-        let now = shared.database.now_ms();
+        let now = keys.now_ms();
         // What is beyond Redis's 64 bits with their sign has passed there.
         let moment = if is_moment { lifetime } else { now.saturating_add(lifetime) };
         let has_passed = moment <= now || i64::try_from(moment).is_err();
         if lifetime > 0 && has_passed {
             // It would be there for no time.
-            if replaces && shared.database.delete(key)? {
+            if replaces && keys.delete(key)? {
                 context.changed(key);
             }
             return context.ok();
@@ -168,7 +168,7 @@ impl<'a> Restore<'a> {
             expiry: if lifetime > 0 { Expiry::At(moment) } else { Expiry::Clear },
             want_previous: false,
         };
-        if !shared.database.set_with(key, &value, options)?.written {
+        if !keys.set_with(key, &value, options)?.written {
             return Err(BUSY);
         }
         context.changed(key);

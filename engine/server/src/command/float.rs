@@ -14,7 +14,7 @@ const DIGITS: usize = 17;
 /// Adds a number to the one stored under `key`, which starts out as 0. The expiry stays.
 pub(super) fn increment(context: &mut Context<'_>, key: &[u8], by: &[u8]) -> Result<(), CommandError> {
     const NOT_A_FLOAT: CommandError = CommandError::fixed("ERR value is not a valid float");
-    let database = &context.shared.database;
+    let database = context.keys();
     loop {
         let before = database.fetch(key, |found| match found {
             Fetched::Bytes(bytes) => bytes.to_vec(),

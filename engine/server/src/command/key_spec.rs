@@ -42,7 +42,14 @@ const SET: KeyUse = key_use(&["RW", "access", "update", "variable_flags"], true,
 pub(crate) fn uses(spec: &Spec) -> (KeyUse, KeyUse) {
     let first = match spec.id {
         Id::Set => SET,
-        Id::Getset | Id::Getex | Id::Incr | Id::Decr | Id::Incrby | Id::Decrby | Id::Incrbyfloat => CHANGE,
+        Id::Getset
+        | Id::Getex
+        | Id::Move
+        | Id::Incr
+        | Id::Decr
+        | Id::Incrby
+        | Id::Decrby
+        | Id::Incrbyfloat => CHANGE,
         // How a script uses its keys is not known.
         Id::Eval | Id::Evalsha | Id::Fcall => CHANGE,
         Id::Mset | Id::Setex | Id::Psetex | Id::Restore => OVERWRITE,

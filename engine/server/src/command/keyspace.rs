@@ -10,25 +10,76 @@ use super::{CommandError, Context, dump};
 /// Commands on keys.
 #[derive(Debug)]
 pub(crate) enum Command<'a> {
-    Delete { keys: Arguments<'a> },
-    Exists { keys: Arguments<'a> },
-    Type { key: &'a [u8] },
-    Expire { key: &'a [u8], when: i64, unit_ms: i64, absolute: bool, condition: Condition },
-    Remaining { key: &'a [u8], unit_ms: u64 },
-    Deadline { key: &'a [u8], unit_ms: u64 },
-    Persist { key: &'a [u8] },
-    Rename { from: &'a [u8], to: &'a [u8], keep_target: bool },
-    Copy { from: &'a [u8], to: &'a [u8], keep_target: bool },
+    Delete {
+        keys: Arguments<'a>,
+    },
+    Exists {
+        keys: Arguments<'a>,
+    },
+    Type {
+        key: &'a [u8],
+    },
+    Expire {
+        key: &'a [u8],
+        when: i64,
+        unit_ms: i64,
+        absolute: bool,
+        condition: Condition,
+    },
+    Remaining {
+        key: &'a [u8],
+        unit_ms: u64,
+    },
+    Deadline {
+        key: &'a [u8],
+        unit_ms: u64,
+    },
+    Persist {
+        key: &'a [u8],
+    },
+    Rename {
+        from: &'a [u8],
+        to: &'a [u8],
+        keep_target: bool,
+    },
+    /// Without a number to the client's own database.
+    Copy {
+        from: &'a [u8],
+        to: &'a [u8],
+        number: Option<u8>,
+        keep_target: bool,
+    },
+    Move {
+        key: &'a [u8],
+        number: &'a [u8],
+    },
     Random,
-    Encoding { key: &'a [u8] },
-    References { key: &'a [u8] },
-    Frequency { key: &'a [u8] },
-    IdleTime { key: &'a [u8] },
+    Encoding {
+        key: &'a [u8],
+    },
+    References {
+        key: &'a [u8],
+    },
+    Frequency {
+        key: &'a [u8],
+    },
+    IdleTime {
+        key: &'a [u8],
+    },
     ObjectHelp,
-    Dump { key: &'a [u8] },
+    Dump {
+        key: &'a [u8],
+    },
     Restore(dump::Restore<'a>),
-    Keys { pattern: &'a [u8] },
-    Scan { cursor: u64, count: usize, pattern: Option<&'a [u8]>, strings: bool },
+    Keys {
+        pattern: &'a [u8],
+    },
+    Scan {
+        cursor: u64,
+        count: usize,
+        pattern: Option<&'a [u8]>,
+        strings: bool,
+    },
 }
 
 /// The conditions of EXPIRE. The store has one at a time; of the pairs that Redis permits only XX with LT says
@@ -72,6 +123,7 @@ impl<'a> Command<'a> {
             Id::Rename => Self::Rename { from: key, to: words.word(), keep_target: false },
             Id::Renamenx => Self::Rename { from: key, to: words.word(), keep_target: true },
             Id::Copy => Self::parse_copy(key, words)?,
+            Id::Move => Self::Move { key, number: words.word() },
             Id::Keys => Self::Keys { pattern: key },
             Id::ObjectEncoding => Self::Encoding { key },
             Id::ObjectRefcount => Self::References { key },
@@ -85,24 +137,19 @@ impl<'a> Command<'a> {
 
     fn parse_copy(from: &'a [u8], mut words: Arguments<'a>) -> Result<Self, CommandError> {
         let to = words.word();
-        let mut keep_target = true;
+        let (mut keep_target, mut into) = (true, None);
         while let Some(option) = words.next() {
             if is(option, "REPLACE") {
                 keep_target = false;
             } else if is(option, "DB")
                 && let Some(number) = words.next()
             {
-                if args::short_integer(number)? != 0 {
-                    return Err(CommandError::DB_OUT_OF_RANGE);
-                }
+                into = Some(args::database(i64::from(args::short_integer(number)?))?);
             } else {
                 return Err(CommandError::SYNTAX);
             }
         }
-        if from == to {
-            return Err(CommandError::fixed("ERR source and destination objects are the same"));
-        }
-        Ok(Self::Copy { from, to, keep_target })
+        Ok(Self::Copy { from, to, number: into, keep_target })
     }
 
     fn parse_scan(mut words: Arguments<'a>) -> Result<Self, CommandError> {
@@ -125,7 +172,7 @@ impl<'a> Command<'a> {
     }
 
     pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
-        let database = &context.shared.database;
+        let database = context.keys();
         match self {
             Self::Delete { keys } => {
                 let removed = match keys.len() {
@@ -176,7 +223,7 @@ impl<'a> Command<'a> {
             }
             Self::Rename { from, to, keep_target } => {
                 let options = RenameOptions { keep_target, ..RenameOptions::default() };
-                match database.rename_with(from, to, options)? {
+                match database.rename_with(from, database, to, options)? {
                     RenameOutcome::Missing => Err(CommandError::NO_SUCH_KEY),
                     RenameOutcome::Exists => context.flag(false),
                     RenameOutcome::Done => {
@@ -189,12 +236,32 @@ impl<'a> Command<'a> {
                     }
                 }
             }
-            Self::Copy { from, to, keep_target } => {
-                let outcome =
-                    database.rename_with(from, to, RenameOptions { keep_source: true, keep_target })?;
+            Self::Copy { from, to, number, keep_target } => {
+                let number = number.unwrap_or(context.client.database);
+                if from == to && number == context.client.database {
+                    return Err(CommandError::fixed("ERR source and destination objects are the same"));
+                }
+                let target = context.keys_of(number);
+                let options = RenameOptions { keep_source: true, keep_target };
+                let outcome = database.rename_with(from, target, to, options)?;
                 let is_done = outcome == RenameOutcome::Done;
                 if is_done {
-                    context.changed(to);
+                    context.changed_in(target, to);
+                }
+                context.flag(is_done)
+            }
+            Self::Move { key, number } => {
+                let number = i64::from(args::short_integer(number)?);
+                let number = args::database(number)?;
+                if number == context.client.database {
+                    return Err(CommandError::fixed("ERR source and destination objects are the same"));
+                }
+                let target = context.keys_of(number);
+                let options = RenameOptions { keep_target: true, ..RenameOptions::default() };
+                let is_done = database.rename_with(key, target, key, options)? == RenameOutcome::Done;
+                if is_done {
+                    context.changed(key);
+                    context.changed_in(target, key);
                 }
                 context.flag(is_done)
             }
@@ -250,7 +317,7 @@ const NO_IDLE_TIME: CommandError =
 
 /// Whether a key exists, without counting as an access.
 fn is_there(context: &Context<'_>, key: &[u8]) -> Result<bool, CommandError> {
-    Ok(context.shared.database.expiry(key)? != Lifetime::Missing)
+    Ok(context.keys().expiry(key)? != Lifetime::Missing)
 }
 
 fn is_lfu(context: &Context<'_>) -> bool {
@@ -279,7 +346,7 @@ fn expire(
     moment: i64,
     condition: Condition,
 ) -> Result<(), CommandError> {
-    let database = &context.shared.database;
+    let database = context.keys();
     let less_than_some = condition.some && condition.less;
     if less_than_some && !matches!(database.expiry(key)?, Lifetime::Until(_)) {
         return context.flag(false);
@@ -294,14 +361,14 @@ fn expire(
 
 /// DEL and UNLINK of several keys: the number of those that existed.
 fn delete_many(context: &Context<'_>, keys: &[&[u8]]) -> Result<i64, CommandError> {
-    let database = &context.shared.database;
+    let database = context.keys();
     let is_tracked = !context.shared.tracking.is_empty();
     if context.shared.watches.is_empty() && !is_tracked {
         return Ok(database.delete_many(keys)? as i64);
     }
     // A watched key that did not exist is not changed.
     let mut existed = Vec::new();
-    for key in keys.iter().filter(|key| is_tracked || context.shared.watches.has(key)) {
+    for key in keys.iter().filter(|key| is_tracked || context.shared.watches.has(&database.stored(key))) {
         if database.exists(key)? {
             existed.push(*key);
         }

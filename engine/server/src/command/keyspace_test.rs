@@ -48,7 +48,7 @@ fn keys_are_renamed_and_copied_unless_the_target_is_there() {
          copy none c replace -> :0|
          get c -> $1|2|
          copy a d db 0 -> :1|
-         copy a d DB 1 REPLACE -> -ERR DB index is out of range|
+         copy a d DB 16 REPLACE -> -ERR DB index is out of range|
          copy a d db x -> -ERR value is not an integer or out of range|
          copy a d db -> -ERR syntax error|
          copy a d other -> -ERR syntax error|

@@ -59,7 +59,7 @@ struct Match {
 /// LCS.
 pub(super) fn lcs(context: &mut Context<'_>, keys: [&[u8]; 2], options: Options) -> Result<(), CommandError> {
     let shared = context.shared;
-    let fetch = |key| shared.database.fetch(key, Part::of);
+    let fetch = |key| context.keys().fetch(key, Part::of);
     let (one, other) = (fetch(keys[0])?, fetch(keys[1])?);
     let (one, other) =
         (one.as_ref().map_or(&[][..], Part::bytes), other.as_ref().map_or(&[][..], Part::bytes));

@@ -3,7 +3,9 @@
 //! In memory mode a few at a time: they are copied under a shard's lock, and room is made for them once it is free. A durable store holds no lock
 //! meanwhile, and remembers where each call ended: so KEYS goes through a snapshot, and SCAN asks once.
 
-use plumbkv::{Direction, NonBlocking};
+use std::ops::ControlFlow;
+
+use plumbkv::NonBlocking;
 use plumbkv_resp::ReplyWriter;
 
 use super::{BULK_HEAD, CommandError, Context, glob};
@@ -19,11 +21,12 @@ pub(super) fn keys(context: &mut Context<'_>, pattern: &[u8]) -> Result<(), Comm
         if NonBlocking::is_on() {
             return Err(CommandError::WOULD_BLOCK);
         }
-        let mut range = shared.database.snapshot()?.range(.., Direction::Forward);
-        while let Some((key, _)) = range.next_pair()? {
-            list.take(context, key)?;
-        }
-        return list.end(context, None);
+        let mut failure = None;
+        context.keys().for_each_key(|key| {
+            failure = list.take(context, key).err();
+            if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        return failure.map_or_else(|| list.end(context, None), Err);
     }
     let mut cursor = 0;
     loop {
@@ -50,7 +53,7 @@ pub(super) fn scan(
             return Err(CommandError::WOULD_BLOCK);
         }
         let mut failure = None;
-        let cursor = shared.database.scan(cursor, count.min(KEYS_A_CALL), &mut |key| {
+        let cursor = context.keys().scan(cursor, count.min(KEYS_A_CALL), &mut |key| {
             if failure.is_none() {
                 failure = list.take(context, key).err();
             }
@@ -109,7 +112,7 @@ impl<'a> List<'a> {
         let Self { pattern, budget, takes_any, found, .. } = self;
         let (version, mut matched, mut passed) = (context.client.version, 0, 0);
         let mut failure = None;
-        let cursor = context.shared.database.scan(cursor, count, &mut |key| {
+        let cursor = context.keys().scan(cursor, count, &mut |key| {
             passed += 1;
             if !*takes_any || failure.is_some() {
                 return;

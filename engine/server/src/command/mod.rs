@@ -31,6 +31,7 @@ use plumbkv_resp::{ReplyWriter, Request};
 
 use crate::acl;
 use crate::client_limits::Limit;
+use crate::databases::Keys;
 use crate::log::{PAUSE_SECONDS, Sparingly};
 use crate::replies::{Mark, Replies};
 use crate::session::{Client, Muting, Origin};
@@ -86,6 +87,21 @@ pub(crate) struct Context<'a> {
     pub(crate) name: &'static str,
 }
 
+impl<'a> Context<'a> {
+    /// The keys of the client's database.
+    #[inline]
+    pub(crate) fn keys(&self) -> Keys<'a> {
+        self.keys_of(self.client.database)
+    }
+
+    /// Those of any.
+    #[inline]
+    pub(crate) fn keys_of(&self, database: u8) -> Keys<'a> {
+        let shared: &'a Shared = self.shared;
+        Keys::new(&shared.database, shared.databases.keyspace(database))
+    }
+}
+
 impl Context<'_> {
     /// A writer in the connection's protocol version.
     pub(crate) fn reply(&mut self) -> ReplyWriter<'_> {
@@ -114,11 +130,19 @@ impl Context<'_> {
     /// Says that the command has changed `key`, for the connections that watch it.
     #[inline]
     pub(crate) fn changed(&self, key: &[u8]) {
+        if !self.shared.watches.is_empty() || !self.shared.tracking.is_empty() {
+            self.changed_in(self.keys(), key);
+        }
+    }
+
+    /// As [`changed`](Self::changed), of any database.
+    pub(crate) fn changed_in(&self, keys: Keys<'_>, key: &[u8]) {
+        let stored = keys.stored(key);
         if !self.shared.watches.is_empty() {
-            self.shared.watches.touch(key);
+            self.shared.watches.touch(&stored);
         }
         if !self.shared.tracking.is_empty() {
-            tracking::invalidate(self.shared, key, self.client.entry.id);
+            tracking::invalidate(self.shared, &stored, self.client.entry.id);
         }
     }
 
@@ -274,7 +298,7 @@ fn observe(
     if client.entry.is_monitor() && key_spec::has_keys(spec) {
         return Err(CommandError::fixed("ERR Replica can't interact with the keyspace"));
     }
-    tracking::remember(shared, &client.entry, spec, request);
+    tracking::remember(shared, client, spec, request);
     // A thread that does not wait shows what it has executed.
     if !NonBlocking::is_on() {
         monitor::show(shared, client, spec, request);

@@ -32,7 +32,7 @@ impl Part {
 
 /// Writes the bytes from `start` to `end`, both of them included; below zero they count from the end of the value.
 pub(super) fn get(context: &mut Context<'_>, key: &[u8], start: i64, end: i64) -> Result<(), CommandError> {
-    let part = context.shared.database.fetch(key, |found| match found {
+    let part = context.keys().fetch(key, |found| match found {
         Fetched::Bytes(bytes) => Part::Copied(bytes[within(bytes.len(), start, end)].to_vec()),
         Fetched::Value(value) => Part::Held(value),
     })?;
@@ -62,7 +62,7 @@ pub(super) fn set(
     part: &[u8],
 ) -> Result<(), CommandError> {
     let offset = usize::try_from(offset).map_err(|_| CommandError::fixed("ERR offset is out of range"))?;
-    let database = &context.shared.database;
+    let database = context.keys();
     if part.is_empty() {
         let length = database.value_len(key)?;
         return context.integer(length as i64);

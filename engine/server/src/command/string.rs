@@ -100,7 +100,7 @@ impl<'a> Command<'a> {
     }
 
     pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
-        let database = &context.shared.database;
+        let database = context.keys();
         match self {
             Self::Get { key } => context.value_of(key),
             Self::Set { key, value, options } => set(context, key, value, options),
@@ -177,7 +177,7 @@ fn set(
     value: &[u8],
     options: Options<'_>,
 ) -> Result<(), CommandError> {
-    let database = &context.shared.database;
+    let database = context.keys();
     let expiry = options.lifetime.resolve(context)?.unwrap_or(Expiry::Clear);
     let plain = options.condition.is_none() && !options.answer_previous && matches!(expiry, Expiry::Clear);
     if plain {
@@ -207,7 +207,7 @@ fn set(
 }
 
 fn get_and_expire(context: &mut Context<'_>, key: &[u8], lifetime: Lifetime<'_>) -> Result<(), CommandError> {
-    let database = &context.shared.database;
+    let database = context.keys();
     let expiry = match lifetime.resolve(context) {
         Ok(None) => return context.value_of(key),
         Ok(Some(expiry)) => expiry,
@@ -287,7 +287,7 @@ impl Lifetime<'_> {
                 if number <= 0 {
                     return Err(invalid());
                 }
-                let base_ms = if absolute { 0 } else { context.shared.database.now_ms() as i64 };
+                let base_ms = if absolute { 0 } else { context.keys().now_ms() as i64 };
                 let moment = number.checked_mul(unit_ms).and_then(|ms| ms.checked_add(base_ms));
                 Some(Expiry::At(moment.ok_or_else(invalid)? as u64))
             }

@@ -161,7 +161,7 @@ commands! {
     Quit "quit" -1 [FAST NO_AUTH NOSCRIPT] (0 0 0) Connection "1.0.0" "O(1)" "Closes the connection after the pending replies are sent.";
     Hello "hello" -1 [FAST NO_AUTH NOSCRIPT] (0 0 0) Connection "6.0.0" "O(1)" "Selects RESP2 or RESP3, optionally authenticates, and returns facts about the server.";
     Auth "auth" -2 [FAST NO_AUTH NOSCRIPT] (0 0 0) Connection "1.0.0" "O(1)" "Authenticates the connection.";
-    Select "select" 2 [FAST] (0 0 0) Connection "1.0.0" "O(1)" "Selects the keyspace; only 0 exists.";
+    Select "select" 2 [FAST] (0 0 0) Connection "1.0.0" "O(1)" "Selects the database, 0 to 15, of the connection.";
     Reset "reset" 1 [FAST NO_AUTH NOSCRIPT] (0 0 0) Connection "6.2.0" "O(1)" "Resets the connection to its initial state.";
     Client "client" -2 [NOSCRIPT] (0 0 0) Connection "2.4.0" "Depends on the sub-command." "A container for client connection commands.";
     ClientId "client|id" 2 [NOSCRIPT] (0 0 0) Connection "5.0.0" "O(1)" "Returns the unique ID of the connection.";
@@ -221,9 +221,10 @@ commands! {
     ConfigResetstat "config|resetstat" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.0.0" "O(1)" "Resets the statistics of INFO.";
     ConfigHelp "config|help" 2 [NOSCRIPT] (0 0 0) Server "5.0.0" "O(1)" "Returns helpful text about the sub-commands of CONFIG.";
     Info "info" -1 [DANGEROUS] (0 0 0) Server "1.0.0" "O(1)" "Returns information and statistics about the server.";
-    Dbsize "dbsize" 1 [READONLY FAST] (0 0 0) Server "1.0.0" "O(1)" "Returns the number of keys.";
-    Flushall "flushall" -1 [WRITE DANGEROUS] (0 0 0) Server "1.0.0" "O(N) with N the number of keys." "Deletes all keys.";
-    Flushdb "flushdb" -1 [WRITE DANGEROUS] (0 0 0) Server "1.0.0" "O(N) with N the number of keys." "Deletes all keys of the keyspace.";
+    Dbsize "dbsize" 1 [READONLY FAST] (0 0 0) Server "1.0.0" "O(1)" "Returns the number of keys of the database.";
+    Flushall "flushall" -1 [WRITE DANGEROUS] (0 0 0) Server "1.0.0" "O(N) with N the number of keys." "Deletes all keys of all databases.";
+    Flushdb "flushdb" -1 [WRITE DANGEROUS] (0 0 0) Server "1.0.0" "O(N) with N the number of keys." "Deletes all keys of the database.";
+    Swapdb "swapdb" 3 [WRITE DANGEROUS FAST] (0 0 0) Server "4.0.0" "O(N) with N the number of watched keys." "Exchanges the keys of two databases.";
     Role "role" 1 [ADMIN DANGEROUS FAST NOSCRIPT] (0 0 0) Server "2.8.12" "O(1)" "Returns the replication role.";
     Shutdown "shutdown" -1 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "1.0.0" "O(N) with N the number of connections." "Sends the replies of what has been received, then stops the server.";
     Time "time" 1 [FAST] (0 0 0) Server "2.6.0" "O(1)" "Returns the server time in seconds and microseconds.";
@@ -300,6 +301,7 @@ commands! {
     Persist "persist" 2 [WRITE FAST] (1 1 1) Generic "2.2.0" "O(1)" "Removes the expiration time of a key.";
     Rename "rename" 3 [WRITE] (1 2 1) Generic "1.0.0" "O(1)" "Renames a key and overwrites the destination.";
     Renamenx "renamenx" 3 [WRITE FAST] (1 2 1) Generic "1.0.0" "O(1)" "Renames a key only if the destination does not exist.";
+    Move "move" 3 [WRITE FAST] (1 1 1) Generic "1.0.0" "O(N) with N the length of the value." "Moves a key to another database.";
     Copy "copy" -3 [WRITE DENYOOM] (1 2 1) Generic "6.2.0" "O(N) with N the length of the value." "Copies a value and its expiration time to another key.";
     Randomkey "randomkey" 1 [READONLY] (0 0 0) Generic "1.0.0" "O(1)" "Returns a random key.";
     Object "object" -2 [] (0 0 0) Generic "2.2.3" "Depends on the sub-command." "A container for commands about how values are held.";

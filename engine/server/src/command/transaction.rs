@@ -29,6 +29,7 @@ impl<'a> Command<'a> {
     }
 
     pub(crate) fn execute(self, context: &mut Context<'_>) -> Result<(), CommandError> {
+        let database = context.keys();
         let client = &mut *context.client;
         match self {
             Self::Multi if client.transaction.is_some() => {
@@ -57,7 +58,7 @@ impl<'a> Command<'a> {
             }
             Self::Watch { keys } => {
                 for key in keys {
-                    watches::watch(context.shared, &client.entry, key)?;
+                    watches::watch(context.shared, &client.entry, &database.stored(key))?;
                 }
             }
             Self::Unwatch => watches::unwatch(context.shared, &client.entry),

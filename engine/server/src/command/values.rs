@@ -8,14 +8,14 @@ use super::{BULK_HEAD, CommandError, Context};
 impl Context<'_> {
     /// Writes an array of the values of keys, all as of one moment, with nulls for those that are not there.
     pub(crate) fn values_of(&mut self, keys: &[&[u8]]) -> Result<(), CommandError> {
-        let start = self.output.mark();
+        let (start, database) = (self.output.mark(), self.keys());
         loop {
             self.reply().array(keys.len());
-            let Self { shared, client, output, .. } = self;
+            let Self { client, output, .. } = self;
             let room = output.bytes.capacity() - output.bytes.len();
             // What is copied, and what is sent from where it lies. Under the shards' locks no room can be made: what does not fit is only
             // added up.
-            let (copied, named) = shared.database.fetch_many(keys, |values| {
+            let (copied, named) = database.fetch_many(keys, |values| {
                 let (mut copied, mut named) = (0, 0);
                 for found in values {
                     match found {
@@ -67,8 +67,9 @@ impl Context<'_> {
 
     /// Writes the value of a key, or null.
     pub(crate) fn value_of(&mut self, key: &[u8]) -> Result<(), CommandError> {
-        let Self { shared, client, output, .. } = self;
-        let written = shared.database.fetch(key, |found| match found {
+        let keys = self.keys();
+        let Self { client, output, .. } = self;
+        let written = keys.fetch(key, |found| match found {
             // From the store to the output in one copy. Where a turn's room is used up it goes the longer way.
             Fetched::Bytes(bytes)
                 if output.bytes.capacity() - output.bytes.len() > bytes.len() + BULK_HEAD =>

@@ -142,7 +142,7 @@ fn store(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let now = shared.database.stats();
     let stats = shared.counters.since_reset(now);
     // A damaged store has no count; its error is in the log.
-    if let Ok(count) = counting::at_once(shared) {
+    if let Ok(count) = counting::all_at_once(&shared.database) {
         out.gauge(
             "keys",
             "Keys in the store; with --data an estimate where a count would take long",

@@ -23,6 +23,8 @@ pub(crate) struct Client {
     pub(crate) origin: Origin,
     /// No further command is read; the connection closes once its replies are sent.
     pub(crate) closing: bool,
+    /// The database that SELECT has chosen.
+    pub(crate) database: u8,
     /// Requests of which the last one takes as much of the turn, besides itself.
     pub(crate) extra_work: usize,
     pub(crate) entry: Arc<Entry>,
@@ -50,6 +52,14 @@ impl Client {
     pub(crate) fn set_version(&mut self, version: Version) {
         self.version = version;
         self.entry.record_version(version);
+    }
+
+    /// SELECT. Of a script's client nobody else learns.
+    pub(crate) fn select(&mut self, database: u8) {
+        self.database = database;
+        if self.origin != Origin::Script {
+            self.entry.record_database(database);
+        }
     }
 
     /// Takes the transaction that a request executes; `None` where it is not EXEC, the user may not execute that,
@@ -110,6 +120,7 @@ impl Client {
             identity: self.identity.of_script(),
             origin: Origin::Script,
             closing: false,
+            database: self.database,
             extra_work: 0,
             entry: Arc::clone(&self.entry),
             tally: Tally::new(),
@@ -146,6 +157,7 @@ impl Client {
         tracking::stop(shared, &self.entry);
         monitor::stop(shared, &self.entry);
         self.set_version(Version::Resp2);
+        self.select(0);
         // Its own reply is still skipped, if it is the one.
         if self.muting == Muting::All {
             self.muting = Muting::None;

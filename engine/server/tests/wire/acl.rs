@@ -13,7 +13,7 @@ use crate::client::{Client, request, request_of};
 use crate::server::{Redis, Server, eventually};
 
 fn both() -> Option<(Server, Redis)> {
-    let redis = Redis::start(&["--databases", "1"])?;
+    let redis = Redis::start(&[])?;
     Some((Server::start(&[]), redis))
 }
 

@@ -110,7 +110,7 @@ fn connections_introduce_themselves() {
     assert_eq!(list.lines().count(), 2, "{list}");
     assert!(list.contains("name=plumb") && list.contains("addr=127.0.0.1:"), "{list}");
     a.check("SELECT 0", b"+OK\r\n");
-    a.check("SELECT 1", b"-ERR DB index is out of range\r\n");
+    a.check("SELECT 16", b"-ERR DB index is out of range\r\n");
     a.check("QUIT", b"+OK\r\n");
     assert_eq!(a.receive_to_end(std::time::Duration::from_secs(5)), (vec![], true));
 }

@@ -9,10 +9,9 @@ use std::time::Duration;
 use crate::client::Client;
 use crate::server::{Redis, Server, is_durable};
 
-/// Settings under which both should agree: one database, the same cap and policy.
+/// Settings under which both should agree: the same cap and policy.
 fn both() -> Option<(Server, Redis)> {
-    let redis =
-        Redis::start(&["--databases", "1", "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])?;
+    let redis = Redis::start(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])?;
     Some((Server::start(&["--memory-limit", "100mb", "--maxmemory-policy", "allkeys-lru"]), redis))
 }
 

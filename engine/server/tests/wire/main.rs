@@ -14,6 +14,7 @@ mod client;
 mod cold;
 mod commands;
 mod connections;
+mod databases;
 mod differential;
 mod durable;
 mod expiry;

@@ -134,7 +134,7 @@ struct Test {
 
 impl Test {
     fn begin(seed: u64, hello: &'static str) -> Option<Self> {
-        let settings = ["--databases", "1", "--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lru"];
+        let settings = ["--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lru"];
         let redis = Redis::start(&settings)?;
         let server = Server::start(&["--memory-limit", "1gb", "--maxmemory-policy", "allkeys-lru"]);
         let connect = || Pair::connect(&server, &redis, hello);
@@ -305,7 +305,10 @@ impl Test {
     fn observe(&mut self) {
         let mut options = format!("COUNT {}", self.random.u32(1..30));
         options += ["", " TYPE string", " MATCH *", " MATCH *e*", " MATCH [a-c]"][self.random.usize(..5)];
+        let database = ["0", "0", "1", "15"][self.random.usize(..4)];
         let Pair { ours, theirs, .. } = &mut self.observer;
+        ours.check(&format!("SELECT {database}"), b"+OK\r\n");
+        theirs.check(&format!("SELECT {database}"), b"+OK\r\n");
         let [found, keys] = [ours, theirs].map(|client| {
             let mut keys = client.scan(&options);
             keys.sort_unstable();

@@ -6,6 +6,7 @@ use crate::acl::LONGEST_PASSWORD;
 use crate::client_limits::Limit;
 use crate::command::args::{Arguments, parse_integer};
 use crate::command::{CommandError, Context, glob};
+use crate::databases::COUNT;
 use crate::log::Level;
 use crate::shared::Shared;
 use crate::units;
@@ -113,7 +114,7 @@ static PARAMETERS: &[Parameter] = &[
     },
     Parameter { name: "save", get: |_| String::new(), set: Some(|text| only(text, "")) },
     Parameter { name: "appendonly", get: |_| yes_no(false), set: Some(|text| only(text, "no")) },
-    Parameter { name: "databases", get: |_| "1".to_owned(), set: None },
+    Parameter { name: "databases", get: |_| COUNT.to_string(), set: None },
     Parameter { name: "bind", get: |shared| shared.facts.addresses.join(" "), set: None },
     Parameter { name: "port", get: |shared| shared.facts.tcp_port.to_string(), set: None },
     Parameter { name: "tls-port", get: |shared| shared.facts.tls_port.to_string(), set: None },

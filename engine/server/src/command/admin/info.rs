@@ -3,12 +3,13 @@
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
-use plumbkv::{KeyCount, Lifetime, MemoryLimit};
+use plumbkv::{Error, KeyCount, Lifetime, MemoryLimit};
 
 use super::config::show_cap;
 use super::{absent, counting, storage};
 use crate::command::CommandError;
 use crate::command::args::{Arguments, is};
+use crate::databases::{self, Keys};
 use crate::reactor::TICK;
 use crate::shared::Shared;
 use crate::tally::Calls;
@@ -50,11 +51,8 @@ pub(crate) fn compose(shared: &Shared, wanted: Arguments<'_>) -> Result<String, 
     let is_wanted = |name| everything || (default && name != COMMAND_STATS) || is_named(&[name]);
     let mut text = String::new();
     // First what may have to be asked again by another thread. Only who asks for this section waits for the disk.
-    let keyspace = match is_wanted(KEYSPACE) {
-        true if is_named(&[KEYSPACE]) => Some(keyspace(shared, counting::exactly(shared)?)),
-        true => Some(keyspace(shared, counting::at_once(shared)?)),
-        false => None,
-    };
+    let count = if is_named(&[KEYSPACE]) { counting::exactly } else { counting::at_once };
+    let keyspace = if is_wanted(KEYSPACE) { Some(keyspace(shared, count)?) } else { None };
     for (name, write) in SECTIONS {
         if is_wanted(name) {
             head(&mut text, name);
@@ -247,32 +245,36 @@ fn cluster(_: &Shared, text: &mut String) {
 }
 
 /// Where the count is no exact one, nothing is said of expiries.
-fn keyspace(shared: &Shared, count: KeyCount) -> String {
-    let mut text = String::new();
-    let KeyCount { keys, with_expiry, mean_left_ms, is_exact, .. } = count;
-    if keys > 0 {
-        let is_durable = shared.database.is_durable();
-        let ttl_ms = if is_durable || with_expiry == 0 { mean_left_ms } else { mean_ttl_ms(shared) };
-        line(&mut text, format_args!("db0:keys={keys},expires={with_expiry},avg_ttl={ttl_ms}"));
+fn keyspace(shared: &Shared, count: fn(Keys<'_>) -> Result<KeyCount, Error>) -> Result<String, CommandError> {
+    let (mut text, mut all_are_exact) = (String::new(), true);
+    for number in 0..databases::COUNT {
+        let keys_of = Keys::new(&shared.database, shared.databases.keyspace(number));
+        let KeyCount { keys, with_expiry, mean_left_ms, is_exact, .. } = count(keys_of)?;
+        if keys > 0 {
+            let is_durable = shared.database.is_durable();
+            let ttl_ms = if is_durable || with_expiry == 0 { mean_left_ms } else { mean_ttl_ms(keys_of) };
+            line(&mut text, format_args!("db{number}:keys={keys},expires={with_expiry},avg_ttl={ttl_ms}"));
+        }
+        all_are_exact &= is_exact;
     }
-    if !is_exact {
+    if !all_are_exact {
         field!(&mut text, "keys_are_an_estimate", 1);
     }
-    text
+    Ok(text)
 }
 
 /// The mean time that some keys still have, in milliseconds: an estimate, as Redis's is. 0 where none of them ends.
-fn mean_ttl_ms(shared: &Shared) -> u64 {
+fn mean_ttl_ms(keys_of: Keys<'_>) -> u64 {
     let mut keys: Vec<Vec<u8>> = Vec::new();
     // A cursor that no call has returned starts somewhere; the second look is for a start near the end.
     for cursor in [fastrand::u64(..), 0] {
         if keys.len() < TTL_SAMPLES {
             let wanted = TTL_SAMPLES - keys.len();
-            let _ = shared.database.scan(cursor, wanted, &mut |key| keys.push(key.to_vec()));
+            let _ = keys_of.scan(cursor, wanted, &mut |key| keys.push(key.to_vec()));
         }
     }
-    let now_ms = shared.database.now_ms();
-    let left = keys.iter().filter_map(|key| match shared.database.expiry(key) {
+    let now_ms = keys_of.now_ms();
+    let left = keys.iter().filter_map(|key| match keys_of.expiry(key) {
         Ok(Lifetime::Until(end_ms)) => Some(end_ms.saturating_sub(now_ms)),
         _ => None,
     });

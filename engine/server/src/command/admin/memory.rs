@@ -52,7 +52,7 @@ impl<'a> Query<'a> {
     pub(crate) fn answer(self, context: &mut Context<'_>) -> Result<(), CommandError> {
         match self {
             Self::Usage { key } => {
-                match context.shared.database.memory_usage(key)? {
+                match context.keys().memory_usage(key)? {
                     Some(bytes) => context.reply().integer(bytes as i64),
                     None => context.reply().null(),
                 }
@@ -120,7 +120,7 @@ enum Figure {
 fn stats(context: &mut Context<'_>) -> Result<(), CommandError> {
     use Figure::{Bytes, Difference, Ratio};
     let shared = context.shared;
-    let keys = counting::at_once(shared)?;
+    let keys = counting::all_at_once(&shared.database)?;
     let figures = Figures::of(shared);
     let data = figures.used.saturating_sub(figures.startup);
     let percent = |part: u64, whole: u64| Ratio(part as f64 * 100.0 / whole.max(1) as f64);

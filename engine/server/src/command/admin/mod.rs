@@ -13,7 +13,7 @@ mod storage;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::args::{Arguments, is};
+use super::args::{self, Arguments, is};
 use super::table::{self, Id, Spec};
 use super::{CommandError, Context};
 use crate::session::Origin;
@@ -35,7 +35,14 @@ pub(crate) enum Command<'a> {
         sections: Arguments<'a>,
     },
     DbSize,
-    Flush,
+    /// FLUSHALL, or FLUSHDB.
+    Flush {
+        all: bool,
+    },
+    Swap {
+        one: u8,
+        other: u8,
+    },
     Time,
     Memory(memory::Query<'a>),
     /// SLOWLOG and LATENCY.
@@ -73,7 +80,17 @@ impl<'a> Command<'a> {
                 if mode.is_some_and(|mode| !is(mode, "ASYNC") && !is(mode, "SYNC")) {
                     return Err(CommandError::SYNTAX);
                 }
-                Self::Flush
+                Self::Flush { all: id == Id::Flushall }
+            }
+            Id::Swapdb => {
+                let mut number = |invalid| {
+                    let number =
+                        args::short_integer(words.word()).map_err(|_| CommandError::fixed(invalid))?;
+                    Ok::<i64, CommandError>(i64::from(number))
+                };
+                let one = number("ERR invalid first DB index")?;
+                let other = number("ERR invalid second DB index")?;
+                Self::Swap { one: args::database(one)?, other: args::database(other)? }
             }
             Id::Time => Self::Time,
             Id::MemoryUsage
@@ -153,12 +170,28 @@ impl<'a> Command<'a> {
                 Ok(())
             }
             Self::DbSize => {
-                let count = counting::exactly(context.shared)?;
+                let count = counting::exactly(context.keys())?;
                 context.integer(count.keys as i64)
             }
-            Self::Flush => {
-                database.clear()?;
-                context.shared.watches.touch_all();
+            Self::Swap { one, other } => {
+                let keyspaces = [one, other].map(|number| context.keys_of(number).keyspace());
+                context.shared.databases.swap(database, one, other)?;
+                if one != other {
+                    context.shared.watches.touch_swapped(&context.shared.database, keyspaces);
+                    if context.shared.tracking.is_used() {
+                        tracking::invalidate_all(context.shared);
+                    }
+                }
+                context.ok()
+            }
+            Self::Flush { all } => {
+                let keys = context.keys();
+                if all {
+                    context.shared.databases.clear(database)?;
+                } else {
+                    keys.clear()?;
+                }
+                context.shared.watches.touch_all(|keyspace| all || keyspace == keys.keyspace());
                 if context.shared.tracking.is_used() {
                     tracking::invalidate_all(context.shared);
                 }

@@ -147,7 +147,10 @@ const COMMANDS: &[Row] = &[
     (2, Exactly, |g| words!(g, "UNWATCH")),
     (4, Exactly, |g| words!(g, "PING"; g.perhaps_value())),
     (2, Exactly, |g| words!(g, "ECHO", g.words.value())),
-    (2, Exactly, |g| words!(g, "SELECT", g.words.integer())),
+    (2, Exactly, |g| words!(g, "SELECT", g.words.database())),
+    (3, Exactly, |g| words!(g, "MOVE", g.words.key(), g.words.database())),
+    (1, Exactly, |g| words!(g, "SWAPDB", g.words.database(), g.words.database())),
+    (1, Exactly, |g| words!(g, "FLUSHDB")),
     (2, Exactly, |g| words!(g, "CLIENT SETNAME", g.words.connection())),
     (2, Exactly, |g| words!(g, "CLIENT GETNAME")),
     (1, ByKind, |g| words!(g, "HELLO 2 SETNAME", g.words.connection(), g.words.no_option())),
@@ -448,7 +451,7 @@ impl Generator {
         self.options(2, |g, number| match number {
             0..=59 => words!(g, "REPLACE"),
             60..=69 => words!(g, "DB 0"),
-            70..=89 => words!(g, "DB", g.words.integer()),
+            70..=89 => words!(g, "DB", g.words.database()),
             _ => vec![g.words.no_option()],
         })
     }

@@ -118,6 +118,16 @@ impl Words {
         }
     }
 
+    /// The number of a database, mostly.
+    pub(super) fn database(&mut self) -> Word {
+        match self.random.u32(..16) {
+            0 => self.integer(),
+            1 => b"15".to_vec(),
+            2..=7 => b"1".to_vec(),
+            _ => b"0".to_vec(),
+        }
+    }
+
     pub(super) fn float(&mut self) -> Word {
         let random = &mut self.random;
         match random.u32(..8) {
