@@ -37,6 +37,12 @@ impl<P> Peers<P> {
         self.slots.get_mut(index)?.as_deref_mut()
     }
 
+    /// The numbers of those that are wanted.
+    pub(super) fn numbers(&self, is_wanted: impl Fn(&P) -> bool) -> impl Iterator<Item = usize> {
+        let wanted = move |slot: &Option<Box<P>>| slot.as_deref().is_some_and(&is_wanted);
+        self.slots.iter().enumerate().filter(move |(_, slot)| wanted(slot)).map(|(number, _)| number)
+    }
+
     pub(super) fn remove(&mut self, index: usize) -> Option<Box<P>> {
         let peer = self.slots.get_mut(index)?.take()?;
         self.free.push(index);

@@ -332,11 +332,7 @@ impl Epoll {
             self.sweep(shared);
         }
         if shared.pause.has_ended(shared.clock_ms(), &mut self.pauses) {
-            let slots = 0..self.peers.slots.len();
-            let held = slots
-                .filter(|slot| self.peers.get(*slot).is_some_and(|peer| peer.connection.can_resume(shared)));
-            let held: Vec<usize> = held.collect();
-            self.ready.extend(held);
+            self.ready.extend(self.peers.numbers(|peer| peer.connection.can_resume(shared)));
         }
     }
 
