@@ -3,6 +3,7 @@
 //! [`authorize`] is the only place. It is called before a request is executed or queued, again for
 //! each queued request at EXEC, and before a script's command; never for a user with all rights.
 
+use super::denied::Denied;
 use super::log::{Reason, Refusal};
 use crate::client_limits::Limit;
 use crate::command::CommandError;
@@ -11,14 +12,6 @@ use crate::command::key_spec::Words;
 use crate::command::table::{Spec, flag};
 use crate::session::{Client, Origin};
 use crate::shared::Shared;
-
-/// What a user may not do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Denied {
-    Command,
-    /// Use the key at this place of the request.
-    Key(usize),
-}
 
 /// Checks a request of a client that is not known to have all rights. The request has a length that
 /// `spec` accepts.

@@ -12,6 +12,7 @@ mod access;
 pub(crate) mod category;
 mod command_set;
 mod commands;
+mod denied;
 pub(crate) mod log;
 mod password;
 mod patterns;

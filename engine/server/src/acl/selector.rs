@@ -1,8 +1,8 @@
 //! Selectors: commands, keys and channels that are allowed together. A user has one, and more in
 //! parentheses.
 
-use super::access::Denied;
 use super::commands::CommandRules;
+use super::denied::Denied;
 use super::patterns::{ChannelRules, KeyRules};
 use super::rule::RuleError;
 use crate::command::args::is;

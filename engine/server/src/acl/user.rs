@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::access::Denied;
+use super::denied::Denied;
 use super::password::PasswordHash;
 use super::rule::RuleError;
 use super::selector::Selector;
