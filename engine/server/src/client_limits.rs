@@ -238,23 +238,72 @@ impl Limit {
     }
 }
 
+/// The limit on replies, of one and of all that are unread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OutputLimit {
+    pub(crate) hard: u64,
+    /// Bytes that may be exceeded for some seconds; 0 for no soft limit.
+    pub(crate) soft: u64,
+    pub(crate) seconds: u64,
+}
+
+impl OutputLimit {
+    /// Reads a number of bytes, or Redis's form: a class, a hard limit, a soft one and its seconds, for one class
+    /// after the other.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if let [bytes] = words[..] {
+            return Ok(Self { hard: Limit::Output.parse(bytes)?, soft: 0, seconds: 0 });
+        }
+        let (classes, rest) = words.as_chunks::<4>();
+        let mut limit = None;
+        for [class, hard, soft, seconds] in classes {
+            match class.to_ascii_lowercase().as_str() {
+                "normal" => {
+                    let hard = Limit::Output.parse(hard)?;
+                    let soft = parse_bytes(soft).ok_or("the soft limit must be a size in bytes")?;
+                    let seconds = seconds.parse().ok().filter(|seconds| *seconds <= i32::MAX as u64);
+                    let seconds = seconds
+                        .ok_or_else(|| format!("argument must be between 0 and {} inclusive", i32::MAX))?;
+                    limit = Some(Self { hard, soft, seconds });
+                }
+                // No connection belongs to these classes.
+                "replica" | "slave" | "pubsub" => {}
+                _ => return Err(format!("`{class}` is no class of clients")),
+            }
+        }
+        limit
+            .filter(|_| rest.is_empty())
+            .ok_or_else(|| "write BYTES or `normal HARD SOFT SECONDS`".to_owned())
+    }
+}
+
 /// A value for each limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Values([u64; COUNT]);
+pub(crate) struct Values {
+    values: [u64; COUNT],
+    /// The soft limit on unread replies, and its seconds.
+    soft_output: [u64; 2],
+}
 
 impl Default for Values {
     fn default() -> Self {
-        Self(std::array::from_fn(|index| SPECS[index].default))
+        Self { values: std::array::from_fn(|index| SPECS[index].default), soft_output: [0, 0] }
     }
 }
 
 impl Values {
     pub(crate) fn set(&mut self, limit: Limit, value: u64) {
-        self.0[limit as usize] = value;
+        self.values[limit as usize] = value;
+    }
+
+    pub(crate) fn set_output(&mut self, limit: OutputLimit) {
+        self.set(Limit::Output, limit.hard);
+        self.soft_output = [limit.soft, limit.seconds];
     }
 
     pub(crate) fn get(&self, limit: Limit) -> u64 {
-        self.0[limit as usize]
+        self.values[limit as usize]
     }
 }
 
@@ -271,8 +320,8 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn new(values: Values) -> Self {
         Self {
-            values: values.0.map(AtomicU64::new),
-            soft_output: [AtomicU64::new(0), AtomicU64::new(0)],
+            values: values.values.map(AtomicU64::new),
+            soft_output: values.soft_output.map(AtomicU64::new),
             version: AtomicU64::new(0),
         }
     }

@@ -1,5 +1,6 @@
 //! What do all connections share? The database, the settings that can change, the counters, the list of clients.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -176,6 +177,8 @@ pub(crate) struct Settings {
     timeout_seconds: AtomicU64,
     samples: AtomicU32,
     pub(crate) limits: Limits,
+    /// Parameters that CONFIG SET has changed since the start.
+    changed: Mutex<BTreeSet<&'static str>>,
 }
 
 impl Settings {
@@ -194,7 +197,18 @@ impl Settings {
             timeout_seconds: AtomicU64::new(timeout_seconds),
             samples: AtomicU32::new(samples),
             limits: Limits::new(limits),
+            changed: Mutex::default(),
         }
+    }
+
+    /// Remembers that CONFIG SET has changed a parameter.
+    pub(crate) fn note_change(&self, parameter: &'static str) {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(parameter);
+    }
+
+    /// Whether CONFIG SET has changed a parameter.
+    pub(crate) fn is_changed(&self, parameter: &str) -> bool {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).contains(parameter)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<String>> {

@@ -122,6 +122,20 @@ impl Spec {
         )
     }
 
+    /// Redis's name of the group, as `COMMAND DOCS` prints it.
+    pub(crate) fn group_name(&self) -> &'static str {
+        if self.id == Id::Wait { Group::Generic.name() } else { self.group.name() }
+    }
+
+    /// Since which version of Redis another command is recommended instead, and which.
+    pub(crate) const fn replaced(&self) -> Option<(&'static str, &'static str)> {
+        match self.id {
+            Id::Getset => Some(("6.2.0", "`SET` with the `!GET` argument")),
+            Id::Substr => Some(("2.0.0", "`GETRANGE`")),
+            _ => None,
+        }
+    }
+
     /// The sub-commands of this command, in table order.
     pub(crate) fn sub_commands(&'static self) -> impl Iterator<Item = &'static Spec> {
         SPECS.iter().filter(|spec| spec.name.split_once('|').is_some_and(|(parent, _)| parent == self.name))
@@ -219,6 +233,7 @@ commands! {
     ConfigGet "config|get" -3 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.0.0" "O(N*M) with N settings and M patterns." "Returns the values of the parameters that match the patterns.";
     ConfigSet "config|set" -4 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.0.0" "O(N) with N settings." "Sets parameters while the server runs.";
     ConfigResetstat "config|resetstat" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.0.0" "O(1)" "Resets the statistics of INFO.";
+    ConfigRewrite "config|rewrite" 2 [ADMIN DANGEROUS NOSCRIPT] (0 0 0) Server "2.8.0" "O(1)" "Writes the parameters that CONFIG SET has changed into the configuration file.";
     ConfigHelp "config|help" 2 [NOSCRIPT] (0 0 0) Server "5.0.0" "O(1)" "Returns helpful text about the sub-commands of CONFIG.";
     Info "info" -1 [DANGEROUS] (0 0 0) Server "1.0.0" "O(1)" "Returns information and statistics about the server.";
     Dbsize "dbsize" 1 [READONLY FAST] (0 0 0) Server "1.0.0" "O(1)" "Returns the number of keys of the database.";

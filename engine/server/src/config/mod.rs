@@ -1,6 +1,7 @@
 //! What was the server asked to do? Flags over environment over file, one name for each setting in all three.
 
 mod file;
+mod rewrite;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use plumbkv::{Compression, Policy, Profile, SyncMode};
 
 use crate::acl::LONGEST_PASSWORD;
-use crate::client_limits::{Limit, Values};
+use crate::client_limits::{Limit, OutputLimit, Values};
 use crate::http::Http;
 use crate::latency;
 use crate::listener::parse_address;
@@ -63,7 +64,7 @@ settings! {
     "client-query-buffer-limit" "BYTES" false "Maximum size of a request, all its arguments together [default: 1gb]";
     "proto-max-bulk-len" "BYTES" false "Maximum size of one argument, and so of a value [default: 512mb]";
     "max-arguments" "COUNT" false "Maximum number of arguments of a request [default: 1048576]";
-    "client-output-buffer-limit" "BYTES" false "Maximum size of a reply, and of all unread replies of a client; beyond it the client is disconnected. 0 for no limit [default: 1gb]";
+    "client-output-buffer-limit" "BYTES" false "Maximum size of a reply, and of all unread replies of a client; beyond it the client is disconnected. 0 for no limit. Also in Redis's form: normal HARD SOFT SECONDS [default: 1gb]";
     "pattern-cost-limit" "COUNT" false "Maximum number of backtracking steps for the glob patterns of one command [default: 10000000]";
     "auth-timeout" "SECONDS" false "Close connections that have not authenticated within this time; 0 for never [default: 60]";
     "transaction-max-commands" "COUNT" false "Maximum number of commands queued between MULTI and EXEC [default: 1000000]";
@@ -86,6 +87,8 @@ settings! {
     "log-level" "LEVEL" false "Least severe level to log: error, warning, info or debug [default: info]";
     "log-format" "text|json" false "Format of log lines: text, or one JSON object per line [default: text]";
 }
+
+pub(crate) use rewrite::rewrite;
 
 /// Settings after all three sources are read and checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -220,7 +223,11 @@ impl Layers {
 
     fn limits(&self) -> Result<Values, ConfigError> {
         let mut values = Values::default();
-        for limit in Limit::ALL {
+        let output = self.one(Limit::Output.name(), None, |text| OutputLimit::parse(text).map(Some))?;
+        if let Some(output) = output {
+            values.set_output(output);
+        }
+        for limit in Limit::ALL.into_iter().filter(|limit| *limit != Limit::Output) {
             let value = self.one(limit.name(), values.get(limit), |text| limit.parse(text))?;
             values.set(limit, value);
         }

@@ -13,6 +13,7 @@ mod cli;
 mod client;
 mod cold;
 mod commands;
+mod configuration;
 mod connections;
 mod databases;
 mod differential;

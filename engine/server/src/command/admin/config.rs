@@ -1,11 +1,14 @@
-//! Which settings can be seen and changed while the server runs? CONFIG GET and CONFIG SET, under Redis's names.
+//! Which settings can be seen and changed while the server runs? CONFIG GET, SET and REWRITE, under Redis's names.
+
+use std::path::Path;
 
 use plumbkv::Policy;
 
 use crate::acl::LONGEST_PASSWORD;
-use crate::client_limits::Limit;
+use crate::client_limits::{Limit, OutputLimit};
 use crate::command::args::{Arguments, parse_integer};
 use crate::command::{CommandError, Context, glob};
+use crate::config;
 use crate::databases::COUNT;
 use crate::log::Level;
 use crate::shared::Shared;
@@ -134,7 +137,7 @@ static PARAMETERS: &[Parameter] = &[
             let (soft, seconds) = limits.soft_output();
             format!("normal {} {soft} {seconds}", limits.show(Limit::Output))
         },
-        set: Some(|text| output_limit(text).map(Change::Output)),
+        set: Some(|text| OutputLimit::parse(text).map(Change::Output)),
     },
     limit!("pattern-cost-limit", Limit::PatternSteps),
     limit!("auth-timeout", Limit::AuthSeconds),
@@ -204,8 +207,40 @@ pub(crate) fn set(context: &mut Context<'_>, mut pairs: Arguments<'_>) -> Result
     }
     for (name, change) in changes {
         apply(context.shared, change).map_err(|reason| failed(name, &reason))?;
+        context.shared.settings.note_change(name);
     }
     context.ok()
+}
+
+/// CONFIG REWRITE: what CONFIG SET has changed since the start goes into the configuration file.
+pub(crate) fn rewrite(context: &mut Context<'_>) -> Result<(), CommandError> {
+    let shared = context.shared;
+    let path = &shared.facts.config_file;
+    if path.is_empty() {
+        return Err(CommandError::fixed("ERR The server is running without a config file"));
+    }
+    // It waits for the disk.
+    if context.client.is_hasty {
+        return Err(CommandError::WOULD_BLOCK);
+    }
+    let changed = PARAMETERS.iter().filter(|parameter| shared.settings.is_changed(parameter.name));
+    let values: Vec<(&str, String)> = changed
+        .filter_map(|parameter| Some((setting_of(parameter.name)?, (parameter.get)(shared))))
+        .collect();
+    config::rewrite(Path::new(path), &values)
+        .map_err(|reason| CommandError::new(format!("ERR Rewriting config file: {reason}")))?;
+    context.ok()
+}
+
+/// The setting that a parameter is when the server starts; some parameters are none.
+fn setting_of(parameter: &'static str) -> Option<&'static str> {
+    let name = match parameter {
+        "maxmemory" => "memory-limit",
+        "requirepass" => "password",
+        "loglevel" => "log-level",
+        name => name,
+    };
+    config::SETTINGS.iter().find(|setting| setting.name == name).map(|setting| setting.name)
 }
 
 /// Refuses what a durable store does not do, because it keeps every key, and a cap that would hold no key.
@@ -250,38 +285,6 @@ fn apply(shared: &Shared, change: Change) -> Result<(), String> {
         Change::Nothing => {}
     }
     Ok(())
-}
-
-/// The limit on replies, of one and of all that are unread.
-struct OutputLimit {
-    hard: u64,
-    /// Bytes that may be exceeded for some seconds; 0 for no soft limit.
-    soft: u64,
-    seconds: u64,
-}
-
-/// A number of bytes, or Redis's form: a class, a hard limit, a soft one and its seconds, for one class after the other.
-fn output_limit(text: &str) -> Result<OutputLimit, String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    if let [bytes] = words[..] {
-        return Ok(OutputLimit { hard: Limit::Output.parse(bytes)?, soft: 0, seconds: 0 });
-    }
-    let (classes, rest) = words.as_chunks::<4>();
-    let mut limit = None;
-    for [class, hard, soft, seconds] in classes {
-        match class.to_ascii_lowercase().as_str() {
-            "normal" => {
-                let hard = Limit::Output.parse(hard)?;
-                let soft = units::parse_bytes(soft).ok_or("the soft limit must be a size in bytes")?;
-                let seconds = between(seconds, 0, i32::MAX as u64)?;
-                limit = Some(OutputLimit { hard, soft, seconds });
-            }
-            // No connection belongs to these classes.
-            "replica" | "slave" | "pubsub" => {}
-            _ => return Err(format!("`{class}` is no class of clients")),
-        }
-    }
-    limit.filter(|_| rest.is_empty()).ok_or_else(|| "write BYTES or `normal HARD SOFT SECONDS`".to_owned())
 }
 
 fn failed(name: &str, reason: &str) -> CommandError {

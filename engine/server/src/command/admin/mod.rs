@@ -31,6 +31,7 @@ pub(crate) enum Command<'a> {
         pairs: Arguments<'a>,
     },
     ConfigResetStat,
+    ConfigRewrite,
     Info {
         sections: Arguments<'a>,
     },
@@ -71,6 +72,7 @@ impl<'a> Command<'a> {
             Id::ConfigSet if words.len() % 2 == 1 => return Err(CommandError::wrong_arity("config|set")),
             Id::ConfigSet => Self::ConfigSet { pairs: words },
             Id::ConfigResetstat => Self::ConfigResetStat,
+            Id::ConfigRewrite => Self::ConfigRewrite,
             Id::Info => Self::Info { sections: words },
             Id::Dbsize => Self::DbSize,
             Id::Flushall | Id::Flushdb => {
@@ -160,6 +162,7 @@ impl<'a> Command<'a> {
             Self::Catalogue(query) => query.answer(context),
             Self::ConfigGet { patterns } => config::get(context, patterns),
             Self::ConfigSet { pairs } => config::set(context, pairs),
+            Self::ConfigRewrite => config::rewrite(context),
             Self::ConfigResetStat => {
                 context.shared.reset_counters();
                 context.ok()
