@@ -66,10 +66,10 @@ components: ## Run the criterion benchmarks of all parts, beside like parts of o
 	@rm -rf $(TARGET_DIR)/criterion
 	@CRITERION_HOME=$(abspath $(TARGET_DIR))/criterion $(STATIC_BENCH) -p plumbkv-components -p plumbkv-resp --quiet 2>&1 | grep -E '^[a-z-]+/[^ ]+$$|time:|error|panicked' || { echo 'components: the criterion benchmarks gave no estimate' >&2; exit 1; }
 
-test: setup fmt-check clippy lint-docs build test-rust test-shuttle simulate test-scripts test-python compat test-smoke test-site ## Everything that must hold: format, lints, unit, property, integration, orders of threads, smoke, site
+test: setup fmt-check clippy lint-docs build-beside-site test-rust test-shuttle simulate test-scripts test-python compat test-smoke test-browser ## Everything that must hold: format, lints, unit, property, integration, orders of threads, smoke, site
 	@echo "make test: all parts passed"
 
-.PHONY: runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository valgrind calibrate count-identical rehearse machine-check propose
+.PHONY: build-beside-site site-checked test-browser runner gate gate-verdict gate-artifact gate-comment gate-post bless second-repository valgrind calibrate count-identical rehearse machine-check propose
 .PHONY: fmt-check clippy lint-docs deny actionlint zizmor lint-tools test-scripts image-push image-index
 fmt-check:
 	@cargo fmt --all --check
@@ -108,7 +108,7 @@ mutants: ## Break the durable store in one place after the other: which of SEEDS
 package: ## Pack the store as a crate, and build the README's example against what was packed
 	@.ci/package
 
-fuzz: ## Fuzz what reads files, and scripts, SECONDS=60 for each of TARGETS="record block index filter edit calls script conversion", without cargo-fuzz
+fuzz: ## Fuzz what reads files, scripts, and rules of users, SECONDS=60 for each of TARGETS="record block index filter edit calls script conversion acl", without cargo-fuzz
 	@.ci/fuzz $(or $(SECONDS),60) $(TARGETS)
 
 test-drivers: ## Lints and tests of the drivers: every engine reads back what it was given
@@ -132,9 +132,20 @@ test-smoke: build ## The smoke profile through the real binary and a real contai
 	@$(BENCH) --check
 	@.ci/smoke $(RUNNER) $(SERVER)
 
-test-site: ## Unit tests, build and browser tests of the site
+test-site: site-checked test-browser ## Unit tests, build and browser tests of the site
+
+# The optimised build ends with one crate on one CPU; meanwhile the other one checks and builds the site.
+build-beside-site:
+	@mkdir -p $(TARGET_DIR); $(MAKE) --no-print-directory site-checked >$(TARGET_DIR)/site-checked.log 2>&1 & site=$$!; \
+	$(MAKE) --no-print-directory build || { kill $$site; exit 1; }; \
+	wait $$site || { cat $(TARGET_DIR)/site-checked.log >&2; exit 1; }
+
+site-checked:
 	@.ci/setup site browser
-	@cd website && npm run --silent typecheck && npm test --silent && npm run --silent build && npm run --silent e2e
+	@cd website && npm run --silent typecheck && npm test --silent && npm run --silent build
+
+test-browser:
+	@cd website && npm run --silent e2e
 
 compat: setup build ## redis-benchmark, redis-cli and redis-py find the same as in redis-server: both back ends, and a container without io_uring
 	@.ci/compat $(SERVER)

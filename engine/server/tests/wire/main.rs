@@ -17,6 +17,7 @@ mod configuration;
 mod connections;
 mod databases;
 mod differential;
+mod documents;
 mod durable;
 mod expiry;
 mod faults;
