@@ -15,7 +15,7 @@ describe('the catalogue', () => {
     for (const {file} of ENTRIES) expect(existsSync(path.join(ROOT, file)), file).toBe(true);
     expect(new Set(ENTRIES.map(({file}) => file)).size).toBe(ENTRIES.length);
     expect(new Set(ENTRIES.map(({slug}) => slug)).size).toBe(ENTRIES.length);
-    for (const {slug} of ENTRIES) expect(slug).toMatch(/^\/(docs|benchmarks\/method)\/([a-z-]+\/)?$/);
+    for (const {slug} of ENTRIES) expect(slug).toMatch(/^\/(docs|docs\/commands|benchmarks\/method)\/([a-z-]+\/)?$/);
   });
 
   it('leaves no document of the documented folders out', () => {

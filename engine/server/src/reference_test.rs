@@ -5,6 +5,9 @@
 //! one that does. `UPDATE_GOLDEN=1 cargo test -p plumbkv-server reference` writes the tables anew;
 //! without the variable a table that differs fails the test.
 
+#[path = "reference_test/pages.rs"]
+mod pages;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -118,10 +121,10 @@ fn commands_are_documented_as_the_table_defines_them() {
     for group in groups {
         writeln!(out, "### {}{}\n", group[..1].to_uppercase(), &group[1..]).unwrap();
         let mut rows = Table::new(&["command", "arity", "flags", "since", "time", "summary"]);
-        for spec in table::SPECS.iter().filter(|spec| spec.group.name() == group) {
+        for spec in table::SPECS.iter().filter(|spec| spec.group_name() == group) {
             let flags = table::flag::NAMES.iter().filter(|(bit, _)| spec.has(*bit));
             rows.add(&[
-                code(&spec.name.replace('|', " ").to_uppercase()),
+                pages::link(spec),
                 spec.arity.to_string(),
                 flags.map(|(_, name)| *name).collect::<Vec<_>>().join(", "),
                 spec.since.to_owned(),
@@ -131,7 +134,7 @@ fn commands_are_documented_as_the_table_defines_them() {
         }
         writeln!(out, "{}\n", rows.text()).unwrap();
     }
-    assert!(table::SPECS.iter().all(|spec| groups.contains(&spec.group.name())), "a group is left out");
+    assert!(table::SPECS.iter().all(|spec| groups.contains(&spec.group_name())), "a group is left out");
     check("commands.md", "commands", out.trim_end());
 }
 
@@ -263,7 +266,9 @@ fn the_page_about_clients_names_the_versions_that_are_tested() {
     let page = read("docs/clients.md");
     let mut tested: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, version: &str| tested.push((name.to_owned(), version.to_owned()));
-    for line in read("tests/clients/python/requirements.txt").lines() {
+    let python = ["requirements.txt", "requirements-other-types.txt"];
+    let python = python.map(|file| read(&format!("tests/clients/python/{file}"))).concat();
+    for line in python.lines() {
         let (name, version) = line.split_once("==").unwrap();
         add(name, version);
     }

@@ -2,6 +2,8 @@
 //
 // Each file stays where it is and is read in place; the sidebar, the addresses and the links between
 // documents follow from this table.
+import {readFileSync, readdirSync} from 'node:fs';
+import path from 'node:path';
 
 /** A page made from a file. */
 export interface Entry {
@@ -14,6 +16,12 @@ export interface Entry {
   /** For search engines; a guide has its own in its front matter. */
   description?: string;
 }
+
+/** Folder of the generated pages of commands, one for each command. */
+const COMMAND_FOLDER = 'engine/server/docs/commands';
+
+/** The list of commands, whose place in the sidebar the pages of commands are below. */
+export const COMMAND_LIST = 'engine/server/docs/commands.md';
 
 /** A heading of the sidebar and the pages below it. */
 export interface Section {
@@ -45,6 +53,7 @@ export const CATALOGUE: Section[] = [
     entries: [
       entry('engine/server/README.md', '/docs/server/', 'Server', 'The plumbkv server: settings, limits, what the memory cap covers, keys in a directory, tools, and differences from Redis.'),
       server('commands', 'Commands', 'Every command that the server implements, with arity, flags, complexity and summary, generated from its command table.'),
+      server('redis', 'Differences from Redis', 'What differs from Redis 7.0, command by command, in one table: limits, the memory cap, persistence, replies.'),
       server('settings', 'Settings', 'Every setting of the server as flag, environment variable and key of the file, with its default, and the parameters of CONFIG.'),
       server('users', 'Users', 'Users of the server as in Redis 7.0: passwords, rules about commands and keys, when they are checked, limits, and differences from Redis.'),
       server('clients', 'Clients and applications', 'Client libraries and applications for Redis that work with the server unchanged, by language, and what is tested of each.'),
@@ -97,7 +106,21 @@ export const CATALOGUE: Section[] = [
   {label: 'Changes', entries: [entry('CHANGELOG.md', '/docs/changelog/', 'Changelog', 'What changed in each version of PlumbKV.')]},
 ];
 
-export const ENTRIES: Entry[] = CATALOGUE.flatMap(({entries}) => entries);
+/** Root of the repository. */
+const ROOT = path.resolve(__dirname, '..', '..', '..');
+
+/** The page of each command, in alphabetical order. */
+export const COMMANDS: Entry[] = readdirSync(path.join(ROOT, COMMAND_FOLDER))
+  .filter((name) => name.endsWith('.md'))
+  .sort()
+  .map((name) => {
+    const file = `${COMMAND_FOLDER}/${name}`;
+    const [, command = ''] = /^# (.+)$/m.exec(readFileSync(path.join(ROOT, file), 'utf8')) ?? [];
+    const slug = name.replace(/\.md$/, '').replaceAll('_', '-');
+    return entry(file, `/docs/commands/${slug}/`, command, `The command ${command}: arguments, examples, key permissions, and differences from Redis 7.0.`);
+  });
+
+export const ENTRIES: Entry[] = [...CATALOGUE.flatMap(({entries}) => entries), ...COMMANDS];
 
 const BY_FILE = new Map(ENTRIES.map((one) => [one.file, one]));
 

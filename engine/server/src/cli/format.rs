@@ -4,15 +4,15 @@ use plumbkv_resp::Reply;
 
 /// How replies are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Style {
+pub(crate) struct Style {
     /// Bare bytes, one element per line, for programs.
-    pub(super) raw: bool,
+    pub(crate) raw: bool,
     /// Errors in red.
-    pub(super) colour: bool,
+    pub(crate) colour: bool,
 }
 
 /// Appends `reply`, ended by a line feed.
-pub(super) fn reply(reply: &Reply<'_>, style: Style, out: &mut Vec<u8>) {
+pub(crate) fn reply(reply: &Reply<'_>, style: Style, out: &mut Vec<u8>) {
     if style.raw {
         raw(reply, out);
         out.push(b'\n');

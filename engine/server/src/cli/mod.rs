@@ -4,7 +4,7 @@
 //! one line on standard error and exit code 1, so `plumbkv cli ping` is a health check.
 
 mod connection;
-mod format;
+pub(crate) mod format;
 mod interactive;
 
 use std::ffi::OsString;

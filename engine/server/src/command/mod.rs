@@ -19,6 +19,7 @@ mod range;
 pub(crate) mod script;
 pub(crate) mod secret;
 pub(crate) mod string;
+pub(crate) mod syntax;
 pub(crate) mod table;
 mod tracked;
 pub(crate) mod transaction;

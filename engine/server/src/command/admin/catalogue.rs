@@ -6,6 +6,7 @@ use super::keys;
 use crate::acl::category::{self, Categories};
 use crate::client_limits::Limit;
 use crate::command::args::{Arguments, is};
+use crate::command::syntax::{self, Argument, Kind, Repeats};
 use crate::command::table::{self, Id, Spec, flag};
 use crate::command::{CommandError, Context, glob};
 
@@ -145,20 +146,83 @@ fn describe(reply: &mut ReplyWriter<'_>, spec: &'static Spec) {
 
 fn document(reply: &mut ReplyWriter<'_>, spec: &'static Spec) {
     let subs = spec.sub_commands().count();
+    let arguments = syntax::arguments(spec);
+    let replaced = spec.replaced();
     reply.bulk(spec.name.as_bytes());
-    reply.map(4 + usize::from(subs > 0));
+    let optional = 3 * usize::from(replaced.is_some()) + usize::from(!arguments.is_empty());
+    reply.map(4 + optional + usize::from(subs > 0));
     for (field, text) in [
         ("summary", spec.summary),
         ("since", spec.since),
-        ("group", spec.group.name()),
+        ("group", spec.group_name()),
         ("complexity", spec.complexity),
     ] {
         reply.bulk(field.as_bytes());
         reply.bulk(text.as_bytes());
     }
+    if let Some((version, by)) = replaced {
+        reply.bulk(b"doc_flags");
+        reply.set(1);
+        reply.simple("deprecated");
+        reply.bulk(b"deprecated_since");
+        reply.bulk(version.as_bytes());
+        reply.bulk(b"replaced_by");
+        reply.bulk(by.as_bytes());
+    }
+    if !arguments.is_empty() {
+        reply.bulk(b"arguments");
+        write_arguments(reply, &arguments);
+    }
     if subs > 0 {
         reply.bulk(b"subcommands");
         reply.map(subs);
         spec.sub_commands().for_each(|sub| document(reply, sub));
+    }
+}
+
+fn write_arguments(reply: &mut ReplyWriter<'_>, arguments: &[Argument]) {
+    reply.array(arguments.len());
+    for argument in arguments {
+        let texts = [
+            ("name", Some(argument.name)),
+            ("type", Some(argument.kind.name())),
+            ("token", argument.token),
+            ("since", argument.since),
+            ("deprecated_since", argument.deprecated_since),
+        ];
+        let is_key = argument.kind == Kind::Value("key");
+        let flags: &[&str] = match (argument.is_optional, argument.repeats) {
+            (false, Repeats::No) => &[],
+            (true, Repeats::No) => &["optional"],
+            (false, Repeats::Yes) => &["multiple"],
+            (true, Repeats::Yes) => &["optional", "multiple"],
+            (false, Repeats::WithToken) => &["multiple", "multiple_token"],
+            (true, Repeats::WithToken) => &["optional", "multiple", "multiple_token"],
+        };
+        let inner = argument.kind.inner();
+        let fields = texts.iter().filter(|(_, text)| text.is_some()).count() + usize::from(is_key);
+        reply.map(fields + usize::from(!flags.is_empty()) + usize::from(!inner.is_empty()));
+        for (field, text) in texts {
+            let Some(text) = text else { continue };
+            reply.bulk(field.as_bytes());
+            if field == "name" {
+                reply.bulk(text.to_ascii_lowercase().as_bytes());
+            } else {
+                reply.bulk(text.as_bytes());
+            }
+            if field == "type" && is_key {
+                reply.bulk(b"key_spec_index");
+                reply.integer(argument.key_specification as i64);
+            }
+        }
+        if !flags.is_empty() {
+            reply.bulk(b"flags");
+            reply.set(flags.len());
+            flags.iter().for_each(|flag| reply.simple(flag));
+        }
+        if !inner.is_empty() {
+            reply.bulk(b"arguments");
+            write_arguments(reply, inner);
+        }
     }
 }
