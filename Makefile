@@ -34,7 +34,7 @@ export BASE HEAD BUDGET GATE_OUT ARTIFACT COMMENT SLICE MEASURE_IDENTICAL
 ACTIONLINT := v1.7.12
 SITE_URL := http://127.0.0.1:8370
 
-.PHONY: help setup build drivers rivals bench bench-all components test test-rust test-model test-shuttle simulate mutants test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator site readme serve server fmt lint image image-binary image-from-source toolchain clean
+.PHONY: help setup build drivers rivals bench bench-all components test test-rust test-model test-shuttle simulate mutants test-repeat package fuzz test-drivers test-rivals kill-drivers test-python test-smoke test-site compat cap crosscheck faults cold torture generator costs site readme serve server fmt lint image image-binary image-from-source toolchain clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -169,6 +169,9 @@ torture: ## Kill a durable store CYCLES=5000 times in the middle of its writes: 
 cold: ## A client that asks for one key while another reads a store that is in no cache: release build, both back ends, p99 judged (< 1 ms); sixteen are printed
 	@PLUMBKV_COLD=full cargo test --locked --release -p plumbkv-server --test wire cold:: -- --nocapture
 
+
+costs: build ## What scripts, transactions and TLS cost beside redis-server: CPU time of the server for each request, with their bounds
+	@.ci/costs $(SERVER) $(ROUNDS)
 
 generator: build ## What our load generator costs per request, beside redis-benchmark's
 	@.ci/generator $(RUNNER)
