@@ -28,6 +28,7 @@ use crate::process;
 use crate::pushes::Pushes;
 use crate::reactor::{self, Io, Placement, Share};
 use crate::scripts::Scripts;
+use crate::session::SpareQueues;
 use crate::shared::{Counters, Facts, Settings, Shared, State};
 use crate::shutdown;
 use crate::storage::{profile_name, sync_name};
@@ -96,6 +97,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         pause: Pause::default(),
         pushes: Pushes::new(Some(Arc::clone(&placement))),
         scripts: Scripts::default(),
+        spare_queues: SpareQueues::default(),
         database,
         databases,
         clock,

@@ -24,7 +24,7 @@ use alone::{run_alone, take_turn};
 pub(crate) use client::{Client, Muting};
 pub(crate) use identity::{Identity, Origin};
 use limits::{in_words, parser, too_long};
-pub(crate) use transaction::Transaction;
+pub(crate) use transaction::{SpareQueues, Transaction};
 
 /// One client's conversation.
 pub(crate) struct Session {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use plumbkv::{Database, Options};
 
-use super::{Next, Session};
+use super::{Next, Session, SpareQueues};
 use crate::acl::Acl;
 use crate::client_limits::Values;
 use crate::client_memory::ClientMemory;
@@ -56,6 +56,7 @@ impl Driver {
             pause: Pause::default(),
             pushes: Pushes::new(None),
             scripts: Scripts::default(),
+            spare_queues: SpareQueues::default(),
             database,
             databases: Databases::default(),
             clock,

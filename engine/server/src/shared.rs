@@ -21,6 +21,7 @@ use crate::pause::Pause;
 use crate::process;
 use crate::pushes::Pushes;
 use crate::scripts::Scripts;
+use crate::session::SpareQueues;
 use crate::storage::Storage;
 use crate::stripe::Counter;
 use crate::tally::CommandStats;
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) pause: Pause,
     pub(crate) pushes: Pushes,
     pub(crate) scripts: Scripts,
+    pub(crate) spare_queues: SpareQueues,
     pub(crate) facts: Facts,
     /// For requests that wait for the disk, and for scripts that take long.
     pub(crate) workers: Option<Arc<Workers>>,

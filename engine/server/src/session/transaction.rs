@@ -3,6 +3,8 @@
 //! EXEC has an exclusive turn ([`crate::turns`]), so that no request of another client runs between its
 //! commands. On a durable store its writes are one batch with one sync, and a worker executes it.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use plumbkv::Buffer;
 use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser};
 
@@ -63,9 +65,8 @@ impl Transaction {
             )));
         }
         let words = || request.iter();
-        let heads = format!("*{}\r\n", request.len()).len()
-            + words().map(|word| format!("${}\r\n\r\n", word.len()).len()).sum::<usize>();
-        let bytes = heads + words().map(<[u8]>::len).sum::<usize>();
+        let bytes = Head::new(b'*', request.len()).bytes().len()
+            + words().map(|word| Head::new(b'$', word.len()).bytes().len() + word.len() + 2).sum::<usize>();
         let before = self.requests.as_ref().map_or(0, |requests| requests.len());
         if before + bytes > longest {
             let name = Limit::Request.name();
@@ -75,9 +76,9 @@ impl Transaction {
         }
         self.make_room(shared, before + bytes).map_err(|_| CommandError::OUT_OF_MEMORY)?;
         let Some(requests) = &mut self.requests else { return Ok(()) };
-        requests.fill(format!("*{}\r\n", request.len()).as_bytes());
+        requests.fill(Head::new(b'*', request.len()).bytes());
         for word in words() {
-            requests.fill(format!("${}\r\n", word.len()).as_bytes());
+            requests.fill(Head::new(b'$', word.len()).bytes());
             requests.fill(word);
             requests.fill(b"\r\n");
         }
@@ -93,14 +94,16 @@ impl Transaction {
                 requests.grow(bytes.max(requests.capacity() * 2)).or_else(|_| requests.grow(bytes))
             }
             None => {
-                self.requests = Some(shared.database.buffer(bytes.max(PIECE_BYTES))?);
+                let spare = if bytes <= PIECE_BYTES { shared.spare_queues.take() } else { None };
+                let requests = spare.map_or_else(|| shared.database.buffer(bytes.max(PIECE_BYTES)), Ok);
+                self.requests = Some(requests?);
                 Ok(())
             }
         }
     }
 
     /// Executes the queued requests for `client`, and writes the reply of EXEC. The thread has an exclusive turn.
-    pub(crate) fn execute(self, shared: &Shared, client: &mut Client, output: &mut Replies) {
+    pub(crate) fn execute(mut self, shared: &Shared, client: &mut Client, output: &mut Replies) {
         let start = output.mark();
         if client.tally.call(&shared.command_stats, Id::Exec) {
             client.entry.record_command(Id::Exec);
@@ -112,6 +115,9 @@ impl Transaction {
         client.identity.refresh(shared);
         let result = self.reply(shared, client, output);
         (client.is_hasty, client.origin) = (is_hasty, origin);
+        if let Some(requests) = self.requests.take() {
+            shared.spare_queues.give_back(requests);
+        }
         if let Err(error) = result {
             output.go_back(start);
             ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
@@ -125,7 +131,7 @@ impl Transaction {
         watches::unwatch(shared, &client.entry);
     }
 
-    fn reply(self, shared: &Shared, client: &mut Client, output: &mut Replies) -> Result<(), CommandError> {
+    fn reply(&self, shared: &Shared, client: &mut Client, output: &mut Replies) -> Result<(), CommandError> {
         if watches::is_broken(shared, &client.entry)? {
             ReplyWriter::new(&mut output.bytes, client.version).null_array();
             return Ok(());
@@ -148,6 +154,65 @@ impl Transaction {
     }
 }
 
+/// Buffers of transactions that have ended, for the next ones: a page that is taken from the kernel and given back costs as
+/// much as the commands of a short transaction. They count under the memory cap.
+#[derive(Default)]
+pub(crate) struct SpareQueues(Mutex<Vec<Buffer>>);
+
+/// Most buffers that are kept.
+const SPARE: usize = 8;
+
+impl SpareQueues {
+    // std Mutex: held for one push or pop.
+    fn buffers(&self) -> MutexGuard<'_, Vec<Buffer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<Buffer> {
+        self.buffers().pop()
+    }
+
+    fn give_back(&self, mut buffer: Buffer) {
+        if buffer.capacity() > PIECE_BYTES {
+            return;
+        }
+        buffer.consume(buffer.len());
+        let mut buffers = self.buffers();
+        if buffers.len() < SPARE {
+            buffers.push(buffer);
+        }
+    }
+}
+
+/// The line before a request or a word: a sign, a number, and the end of the line.
+struct Head {
+    text: [u8; 24],
+    start: usize,
+}
+
+impl Head {
+    fn new(sign: u8, mut number: usize) -> Self {
+        let mut text = [0; 24];
+        text[22..].copy_from_slice(b"\r\n");
+        let mut start = 22;
+        loop {
+            start -= 1;
+            text[start] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        start -= 1;
+        text[start] = sign;
+        Self { text, start }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.text[self.start..]
+    }
+}
+
 /// Whether a request is EXEC.
 pub(super) fn is_exec(request: &Request<'_>) -> bool {
     request.len() == 1 && request.arg(0).eq_ignore_ascii_case(b"exec")
@@ -157,4 +222,16 @@ pub(super) fn is_exec(request: &Request<'_>) -> bool {
 #[inline]
 pub(super) fn is_script(request: &Request<'_>) -> bool {
     matches!(request.get(0), Some([b'e' | b'E', b'v' | b'V', ..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Head;
+
+    #[test]
+    fn heads_are_those_of_the_protocol() {
+        for number in [0, 1, 9, 10, 4096, u32::MAX as usize, usize::MAX] {
+            assert_eq!(Head::new(b'$', number).bytes(), format!("${number}\r\n").as_bytes());
+        }
+    }
 }
