@@ -10,6 +10,7 @@ use plumbkv::{Expiry, Lifetime, SetOptions};
 
 use super::encoding::Encoding;
 use super::output::{Format, write_entry};
+use super::place::Number;
 use super::store::Store;
 
 /// Print the value of a key.
@@ -17,12 +18,15 @@ use super::store::Store;
 #[command(after_help = "\
 Examples:
   plumbkv get --data /var/lib/plumbkv greeting
+  plumbkv get --data /var/lib/plumbkv --database 1 greeting
   plumbkv get --data /var/lib/plumbkv --encoding hex 00ff | xxd -r -p > value
 
 Exit codes: 0 success, 1 no such key or an error, 64 usage error.")]
 pub(super) struct GetArgs {
     #[command(flatten)]
     store: Store,
+    #[command(flatten)]
+    database: Number,
     /// Encoding of the key and of the printed value; text prints the bytes unchanged.
     #[arg(long, value_enum, default_value_t)]
     encoding: Encoding,
@@ -47,6 +51,8 @@ Exit codes: 0 success, 1 error, 64 usage error.")]
 pub(super) struct SetArgs {
     #[command(flatten)]
     store: Store,
+    #[command(flatten)]
+    database: Number,
     /// Encoding of key and value.
     #[arg(long, value_enum, default_value_t)]
     encoding: Encoding,
@@ -66,18 +72,21 @@ pub(super) struct SetArgs {
 pub(super) fn get(args: &GetArgs) -> anyhow::Result<ExitCode> {
     let key = decode(args.encoding, &args.key, "the key")?;
     let database = args.store.open_to_read()?;
-    let Some(value) = database.get(&key)? else {
+    let stored = args.database.keyspace(&database)?.key(&key).into_owned();
+    let Some(value) = database.get(&stored)? else {
         database.close().context("cannot close the store")?;
         anyhow::bail!("no such key: {}", args.encoding.show(&key));
     };
-    let expires_at_ms = match database.expiry(&key)? {
+    let expires_at_ms = match database.expiry(&stored)? {
         Lifetime::Until(unix_ms) => Some(unix_ms),
         Lifetime::Forever | Lifetime::Missing => None,
     };
     database.close().context("cannot close the store")?;
     let mut out = io::stdout().lock();
     match (args.format, args.encoding) {
-        (Format::Json, encoding) => write_entry(&mut out, encoding, &key, &value, expires_at_ms)?,
+        (Format::Json, encoding) => {
+            write_entry(&mut out, encoding, args.database.number(), &key, &value, expires_at_ms)?
+        }
         (Format::Human, Encoding::Text) => out.write_all(&[&value[..], b"\n"].concat())?,
         (Format::Human, encoding) => writeln!(out, "{}", encoding.encode(&value).1)?,
     }
@@ -103,7 +112,8 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<ExitCode> {
         None => Expiry::Clear,
         Some(ms) => Expiry::At(database.now_ms().checked_add(ms).context(TOO_FAR)?),
     };
-    database.set_with(&key, &value, SetOptions::new().expiry(expiry))?;
+    let stored = args.database.keyspace(&database)?.key(&key).into_owned();
+    database.set_with(&stored, &value, SetOptions::new().expiry(expiry))?;
     database.close().context("cannot close the store")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,12 +13,13 @@ use super::encoding::Encoding;
 use super::output::{Format, LineArgs, write_figures};
 use super::progress::Progress;
 use super::store::{Store, WriteArgs};
+use crate::databases::{COUNT, Databases};
 
 /// Write entries read from standard input as lines of JSON.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}, where expires_at_ms is optional; \"encoding\" may be text, hex or \
-base64. Existing keys are overwritten; an entry that has expired already deletes its key. An invalid line ends the \
+Each line is {\"key\":…,\"value\":…,\"expires_at_ms\":…}, where expires_at_ms is optional; \"database\" may be 0 to 15, and \
+\"encoding\" text, hex or base64. Existing keys are overwritten; an entry that has expired already deletes its key. An invalid line ends the \
 import: earlier lines are kept, and the error gives its number. Everything is synced to disk before the command exits \
 with 0.
 
@@ -46,6 +47,8 @@ pub(super) struct Args {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
+    #[serde(default)]
+    database: u8,
     #[serde(borrow)]
     key: Cow<'a, str>,
     #[serde(borrow)]
@@ -93,6 +96,7 @@ fn import(
     report: &mut Report,
     progress: &mut Progress,
 ) -> anyhow::Result<()> {
+    let databases = Databases::load(database)?;
     let mut waiting = Waiting::default();
     let mut line = Vec::new();
     let mut number = 0u64;
@@ -107,7 +111,7 @@ fn import(
         if line.trim_ascii().is_empty() {
             continue;
         }
-        if let Err(error) = waiting.take(&line, encoding, database, report) {
+        if let Err(error) = waiting.take(&line, encoding, &databases, database, report) {
             break Err(error.context(format!("line {number} of standard input")));
         }
         progress.at(report.imported);
@@ -130,6 +134,7 @@ impl Waiting {
         &mut self,
         line: &[u8],
         encoding: Encoding,
+        databases: &Databases,
         database: &Database,
         report: &mut Report,
     ) -> anyhow::Result<()> {
@@ -137,6 +142,13 @@ impl Waiting {
         let encoding = line.encoding.unwrap_or(encoding);
         let key = encoding.decode(line.key.as_bytes()).context("`key`")?;
         let value = encoding.decode(line.value.as_bytes()).context("`value`")?;
+        anyhow::ensure!(
+            line.database < COUNT,
+            "`database` is {}, and there are 0 to {}",
+            line.database,
+            COUNT - 1
+        );
+        let key = databases.keyspace(line.database).key(&key).into_owned();
         anyhow::ensure!(key.len() <= MAX_KEY_BYTES, "`key` has more than {MAX_KEY_BYTES} bytes");
         if self.bytes > 0 && self.bytes + key.len() + value.len() > BATCH_BYTES {
             // So one that is too long for the store is alone in its batch.

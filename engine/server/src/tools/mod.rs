@@ -11,6 +11,7 @@ mod entry;
 mod export;
 mod import;
 mod output;
+mod place;
 mod progress;
 mod repair;
 mod scan;

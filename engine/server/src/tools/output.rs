@@ -43,6 +43,9 @@ pub(super) struct LineArgs {
 /// A key, its value and its end, as a line of JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct Entry<'a> {
+    /// Where it is not 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    database: u8,
     key: &'a str,
     value: &'a str,
     /// Milliseconds since the Unix epoch.
@@ -56,6 +59,7 @@ pub(super) struct Entry<'a> {
 pub(super) fn write_entry(
     out: &mut impl io::Write,
     wanted: Encoding,
+    database: u8,
     key: &[u8],
     value: &[u8],
     expires_at_ms: Option<u64>,
@@ -67,9 +71,14 @@ pub(super) fn write_entry(
         (shown_key, shown_value) = (used.encode(key).1, used.encode(value).1);
     }
     let encoding = (used != Encoding::Text).then_some(used);
-    let entry = Entry { key: &shown_key, value: &shown_value, expires_at_ms, encoding };
+    let entry = Entry { database, key: &shown_key, value: &shown_value, expires_at_ms, encoding };
     serde_json::to_writer(&mut *out, &entry)?;
     out.write_all(b"\n")
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 /// Writes figures: `name_bytes` with its size in words for people, everything as it is for programs.
@@ -144,9 +153,12 @@ mod tests {
             (Encoding::Hex, b"k", b"v", r#"{"key":"6b","value":"76","expires_at_ms":7,"encoding":"hex"}"#),
         ] {
             let mut out = Vec::new();
-            write_entry(&mut out, wanted, key, value, Some(7)).unwrap();
+            write_entry(&mut out, wanted, 0, key, value, Some(7)).unwrap();
             assert_eq!(String::from_utf8(out).unwrap(), format!("{expected}\n"));
         }
+        let mut out = Vec::new();
+        write_entry(&mut out, Encoding::Text, 15, b"k", b"v", None).unwrap();
+        assert_eq!(out, b"{\"database\":15,\"key\":\"k\",\"value\":\"v\",\"expires_at_ms\":null}\n");
     }
 
     #[test]

@@ -7,10 +7,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use plumbkv::{Direction, Range, Snapshot};
+use plumbkv::{Direction, Keyspace, Range, Snapshot};
 
 use super::encoding::Encoding;
 use super::output::{Format, write_entry};
+use super::place::Number;
 use super::store::Store;
 
 /// List keys in order.
@@ -28,6 +29,8 @@ Exit codes: 0 success, 1 error, 64 usage error.")]
 pub(super) struct Args {
     #[command(flatten)]
     store: Store,
+    #[command(flatten)]
+    database: Number,
     /// Only keys with this prefix.
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["from", "to"])]
     prefix: Option<OsString>,
@@ -56,21 +59,33 @@ pub(super) struct Args {
 
 pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let database = args.store.open_to_read()?;
-    let mut range = range(args, &database.snapshot()?)?;
+    let keyspace = args.database.keyspace(&database)?;
+    let mut range = range(args, keyspace, &database.snapshot()?)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut left = args.limit.unwrap_or(u64::MAX);
     while left > 0 {
         let Some(entry) = range.next_entry()? else { break };
+        let (found, key) = Keyspace::split(entry.key);
+        if found != keyspace {
+            continue;
+        }
         left -= 1;
         match args.format {
             Format::Json => {
-                write_entry(&mut out, args.encoding, entry.key, entry.value, entry.expires_at_ms)?;
+                write_entry(
+                    &mut out,
+                    args.encoding,
+                    args.database.number(),
+                    key,
+                    entry.value,
+                    entry.expires_at_ms,
+                )?;
             }
             Format::Human if args.values => {
-                let (key, value) = (args.encoding.show(entry.key), args.encoding.show(entry.value));
+                let (key, value) = (args.encoding.show(key), args.encoding.show(entry.value));
                 writeln!(out, "{key}\t{value}")?;
             }
-            Format::Human => writeln!(out, "{}", args.encoding.show(entry.key))?,
+            Format::Human => writeln!(out, "{}", args.encoding.show(key))?,
         }
     }
     out.flush()?;
@@ -79,17 +94,33 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn range(args: &Args, snapshot: &Snapshot) -> anyhow::Result<Range> {
+fn range(args: &Args, keyspace: Keyspace, snapshot: &Snapshot) -> anyhow::Result<Range> {
     let decode = |bound: &Option<OsString>, what: &str| {
         let decoded = bound.as_ref().map(|bytes| args.encoding.decode(bytes.as_bytes()));
         decoded.transpose().with_context(|| what.to_owned())
     };
+    // In the first keyspace most keys are stored as they are, so a bound is one, too.
+    let stored = |key: &[u8]| match keyspace == Keyspace::default() {
+        true => key.to_vec(),
+        false => [&keyspace.prefix()[..], key].concat(),
+    };
     let direction = if args.reverse { Direction::Backward } else { Direction::Forward };
     if let Some(prefix) = decode(&args.prefix, "--prefix")? {
-        return Ok(snapshot.prefix(&prefix, direction));
+        return Ok(snapshot.prefix(&stored(&prefix), direction));
     }
     let (from, to) = (decode(&args.from, "--from")?, decode(&args.to, "--to")?);
-    let from = from.as_deref().map_or(Bound::Unbounded, Bound::Included);
+    if from.is_none() && to.is_none() {
+        return Ok(snapshot.prefix(&stored(b""), direction));
+    }
+    let from = stored(&from.unwrap_or_default());
+    let to = to.map(|to| stored(&to)).or_else(|| behind(keyspace));
     let to = to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    Ok(snapshot.range((from, to), direction))
+    Ok(snapshot.range((Bound::Included(from.as_slice()), to), direction))
+}
+
+/// The key behind all that a keyspace with a mark may have; `None` for the first one, which ends where the store does.
+fn behind(keyspace: Keyspace) -> Option<Vec<u8>> {
+    let mut prefix = keyspace.prefix().to_vec();
+    *prefix.last_mut()? += 1;
+    (keyspace != Keyspace::default()).then_some(prefix)
 }

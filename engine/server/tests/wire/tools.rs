@@ -125,6 +125,61 @@ fn an_export_comes_back_whole() {
     assert_eq!(fine("export", &old, &["--prefix", "key:0001"], b"").split(|byte| *byte == b'\n').count(), 11);
 }
 
+#[test]
+fn tools_know_the_databases_of_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    let mut server = Server::start(&["--data", old.to_str().unwrap()]);
+    let mut c = server.client();
+    for line in ["SET a 0", "SELECT 1", "MSET a 1 b 1", "SELECT 15", "SET c 15 EX 100000", "SWAPDB 0 1"] {
+        assert_eq!(c.ask(line), b"+OK\r\n", "{line}");
+    }
+    server.signal(rustix::process::Signal::TERM);
+    assert!(server.wait().success());
+
+    fine("set", &old, &["-n", "3", "d", "3"], b"");
+    assert_eq!(text("get", &old, &["a"]), "1\n");
+    assert_eq!(text("get", &old, &["--database", "1", "a"]), "0\n");
+    assert!(failed("get", &old, &["-n", "2", "a"], b"").contains("no such key: a"));
+    assert_eq!(run("get", &old, &["-n", "16", "a"], b"").status.code(), Some(64));
+    for (args, expected) in [
+        (&[][..], "a\nb\n"),
+        (&["--reverse", "--limit", "1"], "b\n"),
+        (&["-n", "1", "--values"], "a\t0\n"),
+        (&["-n", "2"], ""),
+        (&["-n", "3", "--from", "a"], "d\n"),
+        (&["-n", "3", "--to", "d"], ""),
+        (&["-n", "3", "--from", "a", "--reverse"], "d\n"),
+        (&["-n", "15", "--prefix", "c"], "c\n"),
+    ] {
+        assert_eq!(text("scan", &old, args), expected, "{args:?}");
+    }
+
+    let exported = text("export", &old, &["-q"]);
+    let end = exported.lines().last().unwrap();
+    assert!(end.starts_with("{\"database\":15,\"key\":\"c\",\"value\":\"15\",\"expires_at_ms\":1"), "{end}");
+    assert_eq!(
+        exported.strip_suffix(&format!("{end}\n")).unwrap(),
+        "{\"key\":\"a\",\"value\":\"1\",\"expires_at_ms\":null}\n\
+         {\"key\":\"b\",\"value\":\"1\",\"expires_at_ms\":null}\n\
+         {\"database\":1,\"key\":\"a\",\"value\":\"0\",\"expires_at_ms\":null}\n\
+         {\"database\":3,\"key\":\"d\",\"value\":\"3\",\"expires_at_ms\":null}\n"
+    );
+    assert_eq!(text("export", &old, &["-q", "-n", "1"]).lines().count(), 1);
+    assert_eq!(text("export", &old, &["-q", "--prefix", "a"]).lines().count(), 2);
+    fine("import", &new, &["--create"], exported.as_bytes());
+    assert_eq!(text("export", &new, &["-q"]), exported);
+    let wrong = failed("import", &new, &[], b"{\"database\":16,\"key\":\"a\",\"value\":\"b\"}");
+    assert!(wrong.contains("`database` is 16"), "{wrong}");
+
+    let server = Server::start(&["--data", new.to_str().unwrap()]);
+    let mut c = server.client();
+    for (database, key, value) in [(0, "a", "1"), (1, "a", "0"), (3, "d", "3"), (15, "c", "15")] {
+        c.check(&format!("SELECT {database}"), b"+OK\r\n");
+        assert_eq!(c.bulk(&format!("GET {key}")).as_deref(), Some(value.as_bytes()));
+    }
+}
+
 /// Names, lengths and times of change of all files.
 fn files(data: &Path) -> Vec<(std::path::PathBuf, u64, std::time::SystemTime)> {
     let entries = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path());
