@@ -3,10 +3,29 @@ use crate::command::table::{self, Id, Spec};
 
 /// The form as a person reads it: `SET key value [NX | XX] …`.
 pub(crate) fn usage(spec: &Spec) -> String {
+    let name = spec.name.replace('|', " ").to_uppercase();
+    let arguments = arguments(spec);
+    std::iter::once(name).chain(arguments.iter().map(shown)).collect::<Vec<_>>().join(" ")
+}
+
+/// The same in lines of at most `width` letters where that is possible; the next ones are indented.
+pub(crate) fn usage_in_lines(spec: &Spec, width: usize) -> String {
     let mut text = spec.name.replace('|', " ").to_uppercase();
+    let mut length = text.len();
     for argument in arguments(spec) {
-        text.push(' ');
-        text.push_str(&shown(&argument));
+        // A long one is cut between alternatives.
+        for (place, part) in shown(&argument).split_inclusive(" | ").enumerate() {
+            if length + 1 + part.trim_end().len() > width {
+                text.truncate(text.trim_end().len());
+                text.push_str("\n    ");
+                length = 4;
+            } else if place == 0 {
+                text.push(' ');
+                length += 1;
+            }
+            text.push_str(part);
+            length += part.len();
+        }
     }
     text
 }
@@ -117,6 +136,21 @@ fn keys_of_the_form_are_those_of_the_table() {
     for spec in table::SPECS {
         let expected = spec.keys.0 > 0 || super::super::key_spec::is_script(spec);
         assert_eq!(arguments(spec).iter().any(has_key), expected, "{}", spec.name);
+    }
+}
+
+#[test]
+fn a_long_form_is_cut_between_arguments_and_between_alternatives() {
+    assert_eq!(
+        usage_in_lines(table::spec(Id::Set), 48),
+        "SET key value [NX | XX] [GET] [EX seconds |\n    PX milliseconds | EXAT unix-time-seconds |\n    \
+         PXAT unix-time-milliseconds | KEEPTTL]"
+    );
+    for spec in table::SPECS {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lines = usage_in_lines(spec, 48);
+        assert_eq!(words(&lines), words(&usage(spec)));
+        assert!(lines.lines().all(|line| line.len() <= 60 && line == line.trim_end()), "{lines}");
     }
 }
 

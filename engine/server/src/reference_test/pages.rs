@@ -14,12 +14,15 @@ use super::{Table, code, escape};
 use crate::acl::category::Categories;
 use crate::cli::format::{self, Style};
 use crate::command::key_spec::{self, KeyUse};
-use crate::command::syntax::{self, Argument, Kind, tests::usage};
+use crate::command::syntax::{self, Argument, Kind, tests::usage_in_lines};
 use crate::command::table::{self, Spec, flag};
 use crate::session::test_support::Driver;
 
 const NOTE: &str =
     "<!-- Generated from the server's command table, examples.txt and docs/redis.md by its tests. -->";
+
+/// Most letters of a line of a form: nearly as many as a phone shows.
+const WIDTH: usize = 48;
 
 /// Where the page of a command is, below `docs`.
 pub(super) fn path_of(spec: &Spec) -> String {
@@ -96,7 +99,7 @@ fn describe(out: &mut String, spec: &Spec) {
     write!(out, "{}\n\n", escape(spec.summary)).unwrap();
     let mut facts = Table::new(&["property", "value"]);
     if !spec.is_container() {
-        write!(out, "```text\n{}\n```\n\n", usage(spec)).unwrap();
+        write!(out, "```text\n{}\n```\n\n", usage_in_lines(spec, WIDTH)).unwrap();
         facts.add(&["time", &escape(spec.complexity.trim_end_matches('.'))]);
     }
     facts.add(&["since Redis", spec.since]);
