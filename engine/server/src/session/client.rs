@@ -54,7 +54,7 @@ impl Client {
         self.entry.record_version(version);
     }
 
-    /// SELECT. Of a script's client nobody else learns.
+    /// SELECT. The choice of a script ends with the script, so it is not recorded for CLIENT LIST.
     pub(crate) fn select(&mut self, database: u8) {
         self.database = database;
         if self.origin != Origin::Script {

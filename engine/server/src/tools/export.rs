@@ -52,17 +52,12 @@ pub(super) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         progress.at(count);
         Ok(())
     };
-    let mut failure = Ok(());
-    for number in (0..COUNT).filter(|number| args.database.is_none_or(|only| only == *number)) {
+    let mut wanted = (0..COUNT).filter(|number| args.database.is_none_or(|only| only == *number));
+    let written = wanted.try_for_each(|number| {
         let keyspace = databases.keyspace(number);
-        failure = for_each_entry(&snapshot, keyspace, args.prefix.as_bytes(), |key, entry| {
-            write(number, key, entry)
-        });
-        if failure.is_err() {
-            break;
-        }
-    }
-    failure.with_context(|| format!("after {count} entries"))?;
+        for_each_entry(&snapshot, keyspace, args.prefix.as_bytes(), |key, entry| write(number, key, entry))
+    });
+    written.with_context(|| format!("after {count} entries"))?;
     out.flush()?;
     drop((snapshot, progress));
     database.close().context("cannot close the store")?;

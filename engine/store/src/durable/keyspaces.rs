@@ -46,7 +46,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The key it stands at, as the store has it.
+    /// The stored key at the current position.
     fn stored(&self) -> Option<&[u8]> {
         self.all.key().filter(|stored| Keyspace::of(stored) == self.keyspace)
     }
