@@ -29,7 +29,7 @@ const NOTE: &[u8] = b"keyspaces of databases";
 pub(crate) struct Databases {
     /// Four bits for each, the lowest for the first.
     keyspaces: AtomicU64,
-    // std Mutex: taken by SWAPDB.
+    // std Mutex: taken by SWAPDB and FLUSHALL.
     swapping: Mutex<()>,
 }
 
@@ -82,8 +82,10 @@ impl Databases {
 
     /// FLUSHALL; what is noted stays.
     pub(crate) fn clear(&self, store: &Database) -> Result<()> {
-        match self.are_swapped() {
-            true => Keyspace::all().try_for_each(|keyspace| store.clear_in(keyspace)),
+        // No swap is noted meanwhile: the note would go with the keys.
+        let _swapping = self.swapping.lock().unwrap_or_else(PoisonError::into_inner);
+        match store.is_durable() && self.are_swapped() {
+            true => store.clear_all_in(&Keyspace::all().collect::<Vec<_>>()),
             false => store.clear(),
         }
     }

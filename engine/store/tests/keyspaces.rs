@@ -8,8 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 
 use plumbkv::{Database, KEYSPACES, Keyspace, Options, Policy, RenameOptions};
 
@@ -200,4 +200,60 @@ fn keyspaces_come_into_use_and_are_emptied_beside_each_other() {
     db.maintain(std::time::Duration::from_secs(5));
     assert_eq!(db.len(), 0);
     assert_eq!(db.stats().entry_bytes, 0);
+}
+
+/// Two threads begin at the same time, again and again: one brings keyspace 1 into use, the other empties the first.
+#[test]
+fn a_key_stays_whose_keyspace_comes_into_use_while_another_is_emptied() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = Arc::new(Database::open(Options::durable(directory.path().join("store"))).unwrap());
+    let memory = || Arc::new(Database::open(Options::memory(8 << 20).keyspaces(true)).unwrap());
+    for round in 0..2_000 {
+        let db = if round % 4 == 0 { Arc::clone(&disk) } else { memory() };
+        db.clear().unwrap();
+        db.set(b"here", b"1").unwrap();
+        let key = keyspace(1).key(b"there");
+        let both = Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                both.wait();
+                db.set(&key, b"1").unwrap();
+            });
+            both.wait();
+            db.clear_in(Keyspace::default()).unwrap();
+        });
+        assert_eq!(db.get(b"here").unwrap(), None);
+        assert_eq!(db.get(&key).unwrap(), Some(b"1".to_vec()), "round {round}");
+    }
+}
+
+#[test]
+fn several_keyspaces_are_emptied_at_one_moment() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, db) in databases(&directory) {
+        let emptied: Vec<Keyspace> = [9, 0, 15, 4].map(keyspace).to_vec();
+        let keys: Vec<_> = emptied.iter().map(|one| one.key(b"x").into_owned()).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let pairs: Vec<(&[u8], &[u8])> = keys.iter().map(|key| (*key, &b"1"[..])).collect();
+        db.set(&keyspace(3).key(b"stays"), b"1").unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..500 {
+                    db.set_many(&pairs).unwrap();
+                    db.clear_all_in(&emptied).unwrap();
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            while !is_over.load(Ordering::Relaxed) {
+                let found = db.fetch_many(&keys, |found| found.flatten().count()).unwrap();
+                assert!(found == 0 || found == keys.len(), "{name}: {found} of {}", keys.len());
+            }
+        });
+        for one in emptied {
+            assert_eq!(listed(&db, one), BTreeSet::new(), "{name}");
+        }
+        db.clear_all_in(&[]).unwrap();
+        assert_eq!(listed(&db, keyspace(3)), BTreeSet::from([b"stays".to_vec()]), "{name}");
+    }
 }

@@ -72,9 +72,17 @@ impl Database {
     /// # Errors
     /// As [`clear`](Self::clear).
     pub fn clear_in(&self, keyspace: Keyspace) -> Result<()> {
+        self.clear_all_in(&[keyspace])
+    }
+
+    /// As [`clear_in`](Self::clear_in), of several keyspaces: at one moment as well, and on disk in one batch.
+    ///
+    /// # Errors
+    /// As [`clear`](Self::clear).
+    pub fn clear_all_in(&self, keyspaces: &[Keyspace]) -> Result<()> {
         match &self.durable {
-            None => self.store.clear_in(keyspace),
-            Some(durable) => durable.clear_in(keyspace)?,
+            None => self.store.clear_in(keyspaces),
+            Some(durable) => durable.clear_in(keyspaces)?,
         }
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! One keyspace of a durable store: a span of its keys, or what is before and behind those of all others.
 
-use std::ops::ControlFlow;
-
 use super::Durable;
 use super::count::{BESIDE, Counting, KeyCount};
 use super::random::{CANDIDATES, between};
@@ -10,26 +8,27 @@ use crate::keyspace::Keyspace;
 use crate::lsm::Visible;
 use crate::nonblocking::NonBlocking;
 
-/// A walk that passes the keys of other keyspaces.
-struct Walk {
+/// A walk over all keys, or one that passes the keys of other keyspaces.
+pub(super) struct Walk {
     all: Visible,
-    keyspace: Keyspace,
+    /// `None`: all keys.
+    keyspace: Option<Keyspace>,
     spans: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
 impl Walk {
-    fn first(&mut self) -> Result<()> {
+    pub(super) fn first(&mut self) -> Result<()> {
         self.seek(&[])
     }
 
     /// To the first key that is not before `stored`.
-    fn seek(&mut self, stored: &[u8]) -> Result<()> {
+    pub(super) fn seek(&mut self, stored: &[u8]) -> Result<()> {
         let start = &self.spans[0].0;
         self.all.seek(if stored < start.as_slice() { start } else { stored })?;
         self.pass_others()
     }
 
-    fn next(&mut self) -> Result<()> {
+    pub(super) fn next(&mut self) -> Result<()> {
         self.all.next()?;
         self.pass_others()
     }
@@ -37,7 +36,7 @@ impl Walk {
     fn pass_others(&mut self) -> Result<()> {
         // There is one gap at most.
         if let Some(stored) = self.all.key()
-            && Keyspace::of(stored) != self.keyspace
+            && !self.has(stored)
             && let Some((start, _)) = self.spans.iter().find(|(start, _)| start.as_slice() > stored)
         {
             let start = start.clone();
@@ -47,8 +46,12 @@ impl Walk {
     }
 
     /// The stored key at the current position.
-    fn stored(&self) -> Option<&[u8]> {
-        self.all.key().filter(|stored| Keyspace::of(stored) == self.keyspace)
+    pub(super) fn stored(&self) -> Option<&[u8]> {
+        self.all.key().filter(|stored| self.has(stored))
+    }
+
+    fn has(&self, stored: &[u8]) -> bool {
+        self.keyspace.is_none_or(|keyspace| Keyspace::of(stored) == keyspace)
     }
 
     /// The last key, as the store has it.
@@ -67,52 +70,15 @@ impl Walk {
 }
 
 impl Durable {
-    fn walk_in(&self, keyspace: Keyspace) -> Result<Walk> {
+    /// Of one keyspace, or over all keys.
+    pub(super) fn walk(&self, keyspace: Option<Keyspace>) -> Result<Walk> {
         self.commit_written()?;
-        Ok(Walk { all: self.tree.snapshot().walk(), keyspace, spans: keyspace.spans() })
-    }
-
-    pub(crate) fn scan_in(
-        &self,
-        keyspace: Keyspace,
-        cursor: u64,
-        count: usize,
-        f: &mut dyn FnMut(&[u8]),
-    ) -> Result<u64> {
-        let now_ms = self.now_ms();
-        let mut walk = self.walk_in(keyspace)?;
-        if cursor == 0 {
-            walk.first()?;
-        } else {
-            let from = self.positions.lock().find(cursor, now_ms).ok_or(Error::UnknownCursor { cursor })?;
-            walk.seek(&from)?;
-        }
-        for _ in 0..count.max(1) {
-            let Some(stored) = walk.stored() else { return Ok(0) };
-            f(Keyspace::split(stored).1);
-            walk.next()?;
-        }
-        Ok(walk.stored().map_or(0, |stored| self.positions.lock().remember(stored, now_ms)))
-    }
-
-    pub(crate) fn for_each_key_in(
-        &self,
-        keyspace: Keyspace,
-        f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let mut walk = self.walk_in(keyspace)?;
-        walk.first()?;
-        while let Some(stored) = walk.stored() {
-            if f(Keyspace::split(stored).1).is_break() {
-                break;
-            }
-            walk.next()?;
-        }
-        Ok(())
+        let spans = keyspace.map_or_else(|| vec![(Vec::new(), None)], Keyspace::spans);
+        Ok(Walk { all: self.tree.snapshot().walk(), keyspace, spans })
     }
 
     pub(crate) fn random_key_in(&self, keyspace: Keyspace) -> Result<Option<Vec<u8>>> {
-        let mut walk = self.walk_in(keyspace)?;
+        let mut walk = self.walk(Some(keyspace))?;
         let Some(last) = walk.last()? else { return Ok(None) };
         walk.first()?;
         let Some(first) = walk.stored().map(<[u8]>::to_vec) else { return Ok(None) };
@@ -149,7 +115,7 @@ impl Durable {
 
     /// Counts keys of a keyspace, up to `most` of them.
     fn count_walking(&self, keyspace: Keyspace, most: u64) -> Result<KeyCount> {
-        let mut walk = self.walk_in(keyspace)?;
+        let mut walk = self.walk(Some(keyspace))?;
         let mut counting = Counting::new(self.now_ms());
         walk.first()?;
         while walk.stored().is_some() && counting.keys() < most {
@@ -171,14 +137,16 @@ impl Durable {
         Ok(walk.key().is_some_and(|stored| Keyspace::of(stored) != Keyspace::default()))
     }
 
-    pub(crate) fn clear_in(&self, keyspace: Keyspace) -> Result<()> {
+    pub(crate) fn clear_in(&self, keyspaces: &[Keyspace]) -> Result<()> {
         NonBlocking::refuse()?;
-        if !self.has_other_keyspaces()? {
-            return if keyspace == Keyspace::default() { self.clear() } else { Ok(()) };
-        }
+        self.commit_written()?;
+        // Before the look at what there is: another thread may be about to write the first key of a keyspace.
         let _locks = self.locks.all_alone();
+        if !self.has_other_keyspaces()? {
+            return if keyspaces.contains(&Keyspace::default()) { self.tree.clear() } else { Ok(()) };
+        }
         self.write_batch(0, |batch| {
-            for (start, end) in keyspace.spans() {
+            for (start, end) in keyspaces.iter().flat_map(|keyspace| keyspace.spans()) {
                 batch.delete_range(&start, end.as_deref());
             }
         })

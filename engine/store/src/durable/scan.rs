@@ -4,7 +4,9 @@
 
 use super::Durable;
 use crate::error::{Error, Result};
+use crate::keyspace::Keyspace;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Bytes that positions take at most, the latest one apart.
@@ -82,9 +84,28 @@ impl Positions {
 
 impl Durable {
     pub(crate) fn scan(&self, cursor: u64, count: usize, f: &mut dyn FnMut(&[u8])) -> Result<u64> {
-        self.commit_written()?;
+        self.scan_stored(None, cursor, count, f)
+    }
+
+    pub(crate) fn scan_in(
+        &self,
+        keyspace: Keyspace,
+        cursor: u64,
+        count: usize,
+        f: &mut dyn FnMut(&[u8]),
+    ) -> Result<u64> {
+        self.scan_stored(Some(keyspace), cursor, count, &mut |stored| f(Keyspace::split(stored).1))
+    }
+
+    fn scan_stored(
+        &self,
+        keyspace: Option<Keyspace>,
+        cursor: u64,
+        count: usize,
+        f: &mut dyn FnMut(&[u8]),
+    ) -> Result<u64> {
         let now_ms = self.now_ms();
-        let mut walk = self.tree.snapshot().walk();
+        let mut walk = self.walk(keyspace)?;
         if cursor == 0 {
             walk.first()?;
         } else {
@@ -92,22 +113,39 @@ impl Durable {
             walk.seek(&from)?;
         }
         for _ in 0..count.max(1) {
-            let Some((key, _)) = walk.pair() else { return Ok(0) };
-            f(key);
+            let Some(stored) = walk.stored() else { return Ok(0) };
+            f(stored);
             walk.next()?;
         }
-        match walk.pair() {
-            Some((key, _)) => Ok(self.positions.lock().remember(key, now_ms)),
-            None => Ok(0),
-        }
+        Ok(walk.stored().map_or(0, |stored| self.positions.lock().remember(stored, now_ms)))
     }
 
     pub(crate) fn for_each_key(&self, f: &mut dyn FnMut(&[u8])) -> Result<()> {
-        self.commit_written()?;
-        let mut walk = self.tree.snapshot().walk();
+        self.for_each_stored(None, &mut |stored| {
+            f(stored);
+            ControlFlow::Continue(())
+        })
+    }
+
+    pub(crate) fn for_each_key_in(
+        &self,
+        keyspace: Keyspace,
+        f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.for_each_stored(Some(keyspace), &mut |stored| f(Keyspace::split(stored).1))
+    }
+
+    fn for_each_stored(
+        &self,
+        keyspace: Option<Keyspace>,
+        f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut walk = self.walk(keyspace)?;
         walk.first()?;
-        while let Some((key, _)) = walk.pair() {
-            f(key);
+        while let Some(stored) = walk.stored() {
+            if f(stored).is_break() {
+                break;
+            }
             walk.next()?;
         }
         Ok(())

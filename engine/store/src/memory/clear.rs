@@ -4,8 +4,10 @@
 //! no entry in a segment is touched. Tables, and pages that are free, go back to the system by and by (`maintain`), or at once when
 //! their bytes are needed.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use super::others::Others;
 use super::store::Store;
 use super::table::Table;
 use crate::keyspace::Keyspace;
@@ -23,24 +25,35 @@ pub(super) struct DeadTable {
 
 impl Store {
     pub(crate) fn clear(&self) {
+        self.clear_if(|_| true);
+    }
+
+    /// Removes all keys if `may` says so, while all shards are locked and no keyspace can come into use.
+    fn clear_if(&self, may: impl FnOnce(&Self) -> bool) -> bool {
         let stopped = self.common.heap.stop_cleaning();
         let mut shards = self.lock_all();
+        if !may(self) {
+            return false;
+        }
         let mut dead = self.dead_tables.lock();
         let tables = shards.shards.iter_mut().map(|shard| shard.clear()).filter(|table| !table.is_unused());
         dead.extend(tables.map(|table| DeadTable { table, next: 0 }));
         // SAFETY: all shards are locked and their tables empty, and who has an entry that is in no table holds the lock of a shard.
         unsafe { self.common.heap.clear(&stopped) };
+        true
     }
 
-    /// Removes the keys of one keyspace, all at one moment. Where others have keys, each of its entries is freed by itself.
-    pub(crate) fn clear_in(&self, keyspace: Keyspace) {
-        if !self.uses_others() {
-            if keyspace == Keyspace::default() {
-                self.clear();
-            }
+    /// Removes the keys of some keyspaces, all at one moment. Where others have keys, each of their entries is freed by itself.
+    pub(crate) fn clear_in(&self, keyspaces: &[Keyspace]) {
+        let is_first = keyspaces.contains(&Keyspace::default());
+        // Another thread may bring a keyspace into use meanwhile: what it writes there must stay.
+        if !self.uses_others() && (!is_first || self.clear_if(|store| !store.uses_others())) {
             return;
         }
-        let mut shards: Vec<_> = self.numbers_in(keyspace).map(|number| self.lock(number)).collect();
+        let _stays = self.others.as_ref().map(Others::stay);
+        let numbers: BTreeSet<usize> =
+            keyspaces.iter().flat_map(|keyspace| self.numbers_in(*keyspace)).collect();
+        let mut shards: Vec<_> = numbers.into_iter().map(|number| self.lock(number)).collect();
         for shard in &mut shards {
             shard.drain(&self.common);
         }
