@@ -38,6 +38,7 @@ mod reply;
 mod request;
 
 pub use error::ProtocolError;
+pub use line::Head;
 pub use reply::compose::ReplyWriter;
 pub use reply::parse::{Reply, parse_reply};
 pub use reply::scalar::{ReplyKind, Scalar, peek_scalar, skip_reply};

@@ -102,12 +102,53 @@ pub(crate) fn push_integer(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(&text[at..]);
 }
 
-/// Appends `<kind><value>\r\n`, the head of every counted thing.
+/// The first line of everything that is counted: a kind, a number, and the end of the line.
+///
+/// ```
+/// use plumbkv_resp::Head;
+/// assert_eq!(Head::new(b'*', 3).bytes(), b"*3\r\n");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    text: [u8; Head::MAX_BYTES],
+    start: usize,
+}
+
+impl Head {
+    /// Bytes of the longest one: the kind, 20 digits, and the end of the line.
+    pub const MAX_BYTES: usize = 23;
+
+    /// `<kind><number>\r\n`.
+    #[must_use]
+    #[inline]
+    pub fn new(kind: u8, mut number: usize) -> Self {
+        let mut text = [0; Self::MAX_BYTES];
+        let mut start = Self::MAX_BYTES - 2;
+        text[start..].copy_from_slice(b"\r\n");
+        loop {
+            start -= 1;
+            text[start] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        start -= 1;
+        text[start] = kind;
+        Self { text, start }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.text[self.start..]
+    }
+}
+
+/// Appends the head of something.
 pub(crate) fn push_head(out: &mut Vec<u8>, kind: u8, value: usize) {
-    out.push(kind);
-    // A length in memory always fits: no allocation is longer than isize::MAX.
-    push_integer(out, i64::try_from(value).unwrap_or(i64::MAX));
-    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(Head::new(kind, value).bytes());
 }
 
 /// Appends `$<len>\r\n<bytes>\r\n`.

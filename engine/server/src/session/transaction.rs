@@ -6,7 +6,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plumbkv::Buffer;
-use plumbkv_resp::{Limits, Parsed, ReplyWriter, Request, RequestParser};
+use plumbkv_resp::{Head, Limits, Parsed, ReplyWriter, Request, RequestParser};
 
 use super::{Client, Origin, run};
 use crate::client_limits::Limit;
@@ -181,35 +181,6 @@ impl SpareQueues {
         if buffers.len() < SPARE {
             buffers.push(buffer);
         }
-    }
-}
-
-/// The line before a request or a word: a sign, a number, and the end of the line.
-struct Head {
-    text: [u8; 24],
-    start: usize,
-}
-
-impl Head {
-    fn new(sign: u8, mut number: usize) -> Self {
-        let mut text = [0; 24];
-        text[22..].copy_from_slice(b"\r\n");
-        let mut start = 22;
-        loop {
-            start -= 1;
-            text[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        start -= 1;
-        text[start] = sign;
-        Self { text, start }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.text[self.start..]
     }
 }
 
