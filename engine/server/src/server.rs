@@ -125,7 +125,7 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
             addresses: tcp.iter().map(ToString::to_string).collect(),
             unix_socket: config.unix_socket.map(|path| path.display().to_string()),
             storage: config.storage,
-            config_file: config.file.map(|path| path.display().to_string()).unwrap_or_default(),
+            config_file: config.file,
             executable: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default(),
             system: process::system(),
             run_id: run_id(),

@@ -77,7 +77,7 @@ impl Driver {
                 tls_port: 0,
                 unix_socket: None,
                 storage: None,
-                config_file: String::new(),
+                config_file: None,
                 executable: String::new(),
                 system: String::new(),
                 run_id: "0".repeat(40),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -110,8 +111,8 @@ pub(crate) struct Facts {
     pub(crate) unix_socket: Option<String>,
     /// `None`: keys are in memory alone.
     pub(crate) storage: Option<Storage>,
-    /// Empty when no file was read.
-    pub(crate) config_file: String,
+    /// `None`: no file was read.
+    pub(crate) config_file: Option<PathBuf>,
     pub(crate) executable: String,
     pub(crate) system: String,
     /// Forty hexadecimal digits, new at each start.

@@ -1,7 +1,5 @@
 //! Which settings can be seen and changed while the server runs? CONFIG GET, SET and REWRITE, under Redis's names.
 
-use std::path::Path;
-
 use plumbkv::Policy;
 
 use crate::acl::LONGEST_PASSWORD;
@@ -215,10 +213,9 @@ pub(crate) fn set(context: &mut Context<'_>, mut pairs: Arguments<'_>) -> Result
 /// CONFIG REWRITE: what CONFIG SET has changed since the start goes into the configuration file.
 pub(crate) fn rewrite(context: &mut Context<'_>) -> Result<(), CommandError> {
     let shared = context.shared;
-    let path = &shared.facts.config_file;
-    if path.is_empty() {
+    let Some(path) = &shared.facts.config_file else {
         return Err(CommandError::fixed("ERR The server is running without a config file"));
-    }
+    };
     // It waits for the disk.
     if context.client.is_hasty {
         return Err(CommandError::WOULD_BLOCK);
@@ -227,7 +224,7 @@ pub(crate) fn rewrite(context: &mut Context<'_>) -> Result<(), CommandError> {
     let values: Vec<(&str, String)> = changed
         .filter_map(|parameter| Some((setting_of(parameter.name)?, (parameter.get)(shared))))
         .collect();
-    config::rewrite(Path::new(path), &values)
+    config::rewrite(path, &values)
         .map_err(|reason| CommandError::new(format!("ERR Rewriting config file: {reason}")))?;
     context.ok()
 }

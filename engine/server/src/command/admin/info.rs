@@ -111,7 +111,8 @@ fn server(shared: &Shared, text: &mut String) {
     field!(text, "lru_clock", (process::unix_time_us() / 1_000_000) & 0xff_ffff);
     field!(text, "io_threads_active", u8::from(facts.io_threads > 1));
     field!(text, "executable", facts.executable);
-    field!(text, "config_file", facts.config_file);
+    let config_file = facts.config_file.as_ref().map(|path| path.display().to_string());
+    field!(text, "config_file", config_file.unwrap_or_default());
     field!(text, "http_address", facts.http_address);
 }
 
