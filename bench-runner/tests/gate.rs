@@ -10,7 +10,7 @@ use bench_runner::floor::{Answers, Taken, epoll};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const RUNNER: &str = env!("CARGO_BIN_EXE_bench-runner");
@@ -235,6 +235,31 @@ fn a_head_that_does_not_start_is_not_measured_and_no_pass() {
     let record = place.record();
     assert_eq!(record["outcome"], "not_measured");
     assert!(record["reason"].as_str().unwrap().contains("head: "), "{record}");
+}
+
+#[test]
+fn another_server_at_the_port_is_not_measured() {
+    let place = Place::new();
+    let pids = place.path().join("pids");
+    // The server is no child of what was started, which waits beside it.
+    let text = format!(
+        "if [ \"$1\" = --version ]; then exec {RUNNER} --version; fi\n\
+        (setsid {RUNNER} floor \"$@\" & echo $! >>{})\nexec sleep 60",
+        pids.display()
+    );
+    let output = place.gate(&place.server("base"), &place.program("head", &text), &["--budget", "60s"]);
+    let started = std::fs::read_to_string(&pids).unwrap();
+    for pid in started.lines() {
+        // Where the runner may make a cgroup, it has ended them with what it started.
+        let _ = Command::new("kill").arg(pid).stderr(Stdio::null()).status().unwrap();
+    }
+    // Each start tries two other ports.
+    let starts = started.lines().count();
+    assert!(starts > 0 && starts.is_multiple_of(3), "{starts}: {}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    let record = place.record();
+    assert_eq!(record["outcome"], "not_measured");
+    assert!(record["reason"].as_str().unwrap().contains("answers there, and not process"), "{record}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::cgroup::{Cgroups, Limits, status_field};
 use super::container::{CPUS, Container, MEMORY_BYTES, Request};
-use super::cpu_time::Source;
+use super::cpu_time::{Source, descendants};
 use super::digest::sha256_file;
 use super::external::External;
 use super::listener::listener;
@@ -236,6 +236,9 @@ fn start_once(wanted: &Start<'_>) -> Result<RunningTarget, String> {
     wait_until_ready(definition, &mut kind, &address, begin)?;
     let ready_ms = begin.elapsed().as_secs_f64() * 1e3;
     let pid = kind.pid();
+    if matches!(kind, Kind::Native(_)) {
+        belongs_to(pid, &address).map_err(|reason| format!("{key}: {reason}"))?;
+    }
     if mode == Mode::NativeLimited {
         held_to(wanted.limit(), &Cgroups::new().limits(pid)).map_err(|reason| format!("{key}: {reason}"))?;
     }
@@ -290,6 +293,18 @@ pub(super) fn held_to(wanted: Limit, found: &Limits) -> Result<(), String> {
          a tighter limit may lie above the runner's own cgroup",
         wanted.memory_bytes
     ))
+}
+
+/// Whether the process that was started is the one that answers. Another program, or another run, may have taken the port before
+/// it: then that one would be measured, and would be sent what is meant for this one.
+fn belongs_to(pid: u32, address: &Address) -> Result<(), String> {
+    match listener(address) {
+        Some(found) if !descendants(pid).contains(&found) => Err(format!(
+            "address already in use: process {found} answers there, and not process {pid}, which was started"
+        )),
+        // Where it is not known, another user's process listens, or one that hands all on.
+        _ => Ok(()),
+    }
 }
 
 fn wait_until_ready(
