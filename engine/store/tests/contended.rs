@@ -99,7 +99,9 @@ fn check_pair(name: &str, db: &Database, operations: [fn(&Database) -> plumbkv::
     let syncs = plumbkv::slow_disk_syncs() - before;
     let [done, undone] = done.map(AtomicU64::into_inner);
     println!("{name}: {syncs} syncs for {done} and {undone} changes");
-    assert!(syncs > 0 && syncs <= (done + undone) / 4, "{name}: {syncs} syncs for {done} and {undone}");
+    // The first and the last changes of the threads find nobody to share with.
+    let most = (done + undone) / 4 + THREADS;
+    assert!(syncs > 0 && syncs <= most, "{name}: {syncs} syncs for {done} and {undone}");
     assert!(done == undone || done == undone + 1, "{name}: {done} and {undone}");
     // As it was.
     if done > undone {
