@@ -202,6 +202,8 @@ pub(crate) fn step(
         Call::Increment(k, delta) => {
             let old = model.entries.get(&k).map_or(&b"0"[..], |(value, _)| value);
             let number = std::str::from_utf8(old).ok().and_then(|text| text.parse::<i64>().ok());
+            // `+0`, `007` and `-0` are numbers to Rust, and none here.
+            let number = number.filter(|number| number.to_string().as_bytes() == old);
             let expected = number
                 .ok_or(Error::NotAnInteger)
                 .and_then(|old| old.checked_add(delta).ok_or(Error::Overflow));
