@@ -6,7 +6,7 @@ use super::callgrind::{server, total};
 use super::refused::refusing;
 use crate::gate::{Counted, counted_verdict, uncounted_verdict};
 use crate::measure::Lab;
-use crate::model::{GateOutcome, GateVerdict};
+use crate::model::GateVerdict;
 use crate::scenario::{Component, CountedDefinition, Exchange};
 use crate::target::run_program;
 use anyhow::{Context as _, anyhow, ensure};
@@ -34,29 +34,6 @@ pub(super) struct Counting<'a> {
 /// Instructions around the requests, by side, keys and length: the same before a GET as before a SET.
 type Around = BTreeMap<(usize, u32, u32), u64>;
 
-/// Instructions of a server from its start to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Counts {
-    /// With the requests.
-    all: u64,
-    /// Without them.
-    around: u64,
-}
-
-impl Counts {
-    /// The fewer of each: whatever else a server was asked came on top.
-    fn least(self, other: Self) -> Self {
-        Self { all: self.all.min(other.all), around: self.around.min(other.around) }
-    }
-
-    /// Instructions of a request.
-    fn per_request(self, requests: u32) -> anyhow::Result<f64> {
-        let Self { all, around } = self;
-        ensure!(all > around, "{requests} requests took no more instructions than none");
-        Ok((all - around) as f64 / f64::from(requests))
-    }
-}
-
 impl Counting<'_> {
     /// A verdict for each exchange and component. What cannot be counted at all here is told in `notes`; what could be counted
     /// of the others and not of this change has a verdict that says so.
@@ -71,25 +48,16 @@ impl Counting<'_> {
         for exchange in self.counted.exchanges.iter().take_while(|_| goes_on()) {
             let (key, label) = names(exchange);
             tell(&format!("counting instructions: {label}"));
-            let counts = [0, 1].map(|side| self.exchange(side, exchange, &mut around));
-            let found = told(key.clone(), label.clone(), &counts, exchange.requests, limit);
-            if found.outcome != GateOutcome::Regression {
-                all.push(found);
-                continue;
-            }
-            // They are the same every time, unless a program that is not ours has found the port.
-            tell(&format!("counting once more: {label}"));
-            around.clear();
-            let again = [0, 1].map(|side| self.exchange(side, exchange, &mut around));
-            all.push(told(key, label, &least(counts, again), exchange.requests, limit));
+            let [base, head] = [0, 1].map(|side| self.exchange(side, exchange, &mut around));
+            all.push(told(key, label, base, head, limit));
         }
         for component in self.counted.components.iter().take_while(|_| goes_on()) {
             tell(&format!("counting instructions: {}", component.name));
             let (key, label) = (format!("counted/{}", component.name), component.name.clone());
             match self.built(component, tell) {
                 Ok(programs) => {
-                    let counts = programs.map(|program| of_component(component, &program));
-                    all.push(told(key, label, &counts, component.operations, limit));
+                    let [base, head] = programs.map(|program| of_component(component, &program));
+                    all.push(told(key, label, base, head, limit));
                 }
                 // A part that one side does not have is no change of its work.
                 Err(error) => notes.push(format!("{} was not counted: {error:#}", component.name)),
@@ -98,15 +66,16 @@ impl Counting<'_> {
         all
     }
 
-    /// Instructions with the requests of an exchange and without them.
-    fn exchange(&self, side: usize, exchange: &Exchange, around: &mut Around) -> anyhow::Result<Counts> {
+    /// Instructions of a request: those of all requests and of what stands around them, less those of what stands around them.
+    fn exchange(&self, side: usize, exchange: &Exchange, around: &mut Around) -> anyhow::Result<f64> {
         let all = self.server(side, exchange, exchange.requests)?;
         let like = (side, exchange.keys, exchange.value_bytes);
         let around = match around.get(&like) {
             Some(known) => *known,
             None => *around.entry(like).or_insert(self.server(side, exchange, 0)?),
         };
-        Ok(Counts { all, around })
+        ensure!(all > around, "{} requests took no more instructions than none", exchange.requests);
+        Ok((all - around) as f64 / f64::from(exchange.requests))
     }
 
     /// Instructions of a server from its start to its end.
@@ -135,45 +104,28 @@ fn names(exchange: &Exchange) -> (String, String) {
     (format!("counted/{key}-{bytes}B"), format!("{name} {bytes} B, one after the other"))
 }
 
-/// The fewer of two counts of both sides; the first ones where the second failed.
-fn least(
-    counts: [anyhow::Result<Counts>; 2],
-    again: [anyhow::Result<Counts>; 2],
-) -> [anyhow::Result<Counts>; 2] {
-    let [[base, head], [base_again, head_again]] = [counts, again];
-    let of = |one: anyhow::Result<Counts>, other: anyhow::Result<Counts>| match (one, other) {
-        (Ok(one), Ok(other)) => Ok(one.least(other)),
-        (one, _) => one,
-    };
-    [of(base, base_again), of(head, head_again)]
-}
-
 fn told(
     key: String,
     label: String,
-    counts: &[anyhow::Result<Counts>; 2],
-    requests: u32,
+    base: anyhow::Result<f64>,
+    head: anyhow::Result<f64>,
     limit: f64,
 ) -> GateVerdict {
-    let [base, head] = counts.each_ref().map(|counts| {
-        let counts = counts.as_ref().map_err(|error| format!("{error:#}"));
-        counts.and_then(|counts| counts.per_request(requests).map_err(|error| format!("{error:#}")))
-    });
     let counts = Counted { base: base.as_ref().ok().copied(), head: head.as_ref().ok().copied(), limit };
     let failed = [("base", base), ("head", head)];
     let failed = failed.into_iter().find_map(|(side, found)| Some((side, found.err()?)));
     match failed {
-        Some((side, error)) => uncounted_verdict(key, label, &counts, format!("{side}: {error}")),
+        Some((side, error)) => uncounted_verdict(key, label, &counts, format!("{side}: {error:#}")),
         None => counted_verdict(key, label, &counts),
     }
 }
 
-/// Instructions of a part with its work and without it.
-fn of_component(component: &Component, program: &Path) -> anyhow::Result<Counts> {
-    Ok(Counts {
-        all: of_program(program, &component.arguments)?,
-        around: of_program(program, &component.without)?,
-    })
+/// Instructions of the work of a part, once.
+fn of_component(component: &Component, program: &Path) -> anyhow::Result<f64> {
+    let all = of_program(program, &component.arguments)?;
+    let around = of_program(program, &component.without)?;
+    ensure!(all > around, "with its work it takes no more instructions than without");
+    Ok((all - around) as f64 / f64::from(component.operations))
 }
 
 /// Instructions of a program from its start to its end.
@@ -188,18 +140,4 @@ fn of_program(program: &Path, arguments: &[String]) -> anyhow::Result<u64> {
         refusing(|| run_program("valgrind", &words, COMPONENT_WITHIN).map_err(|reason| anyhow!("{reason}")))?;
     ensure!(done.success, "{program} under callgrind: {}", done.last_line());
     total(&std::fs::read_to_string(&counts).context("callgrind left no counts")?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_came_on_top_of_one_count_is_not_in_the_other() {
-        let (alone, disturbed) = (Counts { all: 5_000, around: 1_000 }, Counts { all: 6_000, around: 1_500 });
-        let found = least([Ok(disturbed), Ok(alone)], [Ok(alone), Err(anyhow!("it did not start"))]);
-        let found = found.map(|counts| counts.and_then(|counts| counts.per_request(1_000)).unwrap());
-        assert_eq!(found, [4.0, 4.0]);
-        assert!(Counts { all: 7, around: 7 }.per_request(1).is_err());
-    }
 }
