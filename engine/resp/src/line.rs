@@ -82,25 +82,33 @@ pub(crate) fn short_head(buf: &[u8], mark: u8, at: usize) -> Option<(usize, usiz
     }
 }
 
+/// Writes a number in decimal to the end of `text`, and says where it begins. A number of 64 bits has up to 20 digits.
+#[inline]
+fn put_digits(text: &mut [u8], mut number: u64) -> usize {
+    let mut at = text.len();
+    loop {
+        at -= 1;
+        text[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return at;
+        }
+    }
+}
+
 /// Appends `value` in decimal. A length or an integer is in nearly every message, so no formatting machinery.
 pub(crate) fn push_integer(out: &mut Vec<u8>, value: i64) {
     let mut text = [0u8; 20];
-    let mut at = text.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        at -= 1;
-        text[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
+    let mut at = put_digits(&mut text, value.unsigned_abs());
     if value < 0 {
         at -= 1;
         text[at] = b'-';
     }
     out.extend_from_slice(&text[at..]);
 }
+
+/// Bytes of the longest head: the kind, 20 digits, and the end of the line.
+const HEAD_BYTES: usize = 23;
 
 /// The first line of everything that is counted: a kind, a number, and the end of the line.
 ///
@@ -110,30 +118,19 @@ pub(crate) fn push_integer(out: &mut Vec<u8>, value: i64) {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Head {
-    text: [u8; Head::MAX_BYTES],
+    text: [u8; HEAD_BYTES],
     start: usize,
 }
 
 impl Head {
-    /// Bytes of the longest one: the kind, 20 digits, and the end of the line.
-    pub const MAX_BYTES: usize = 23;
-
     /// `<kind><number>\r\n`.
     #[must_use]
     #[inline]
-    pub fn new(kind: u8, mut number: usize) -> Self {
-        let mut text = [0; Self::MAX_BYTES];
-        let mut start = Self::MAX_BYTES - 2;
-        text[start..].copy_from_slice(b"\r\n");
-        loop {
-            start -= 1;
-            text[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        start -= 1;
+    pub fn new(kind: u8, number: usize) -> Self {
+        let mut text = [0; HEAD_BYTES];
+        let end = HEAD_BYTES - 2;
+        text[end..].copy_from_slice(b"\r\n");
+        let start = put_digits(&mut text[..end], number as u64) - 1;
         text[start] = kind;
         Self { text, start }
     }
@@ -163,6 +160,13 @@ pub(crate) fn push_bulk(out: &mut Vec<u8>, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heads_are_those_of_the_protocol() {
+        for number in [0, 1, 9, 10, 4096, u32::MAX as usize, usize::MAX] {
+            assert_eq!(Head::new(b'$', number).bytes(), format!("${number}\r\n").as_bytes());
+        }
+    }
 
     #[test]
     fn integers_follow_string2ll() {

@@ -194,15 +194,3 @@ pub(super) fn is_exec(request: &Request<'_>) -> bool {
 pub(super) fn is_script(request: &Request<'_>) -> bool {
     matches!(request.get(0), Some([b'e' | b'E', b'v' | b'V', ..]))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Head;
-
-    #[test]
-    fn heads_are_those_of_the_protocol() {
-        for number in [0, 1, 9, 10, 4096, u32::MAX as usize, usize::MAX] {
-            assert_eq!(Head::new(b'$', number).bytes(), format!("${number}\r\n").as_bytes());
-        }
-    }
-}

@@ -130,11 +130,10 @@ impl Durable {
 
     /// Whether a keyspace behind the first has keys.
     fn has_other_keyspaces(&self) -> Result<bool> {
-        self.commit_written()?;
-        let mut walk = self.tree.snapshot().walk();
+        let mut walk = self.walk(None)?;
         let (_, end) = Keyspace::default().spans().swap_remove(0);
         walk.seek(&end.unwrap_or_default())?;
-        Ok(walk.key().is_some_and(|stored| Keyspace::of(stored) != Keyspace::default()))
+        Ok(walk.stored().is_some_and(|stored| Keyspace::of(stored) != Keyspace::default()))
     }
 
     pub(crate) fn clear_in(&self, keyspaces: &[Keyspace]) -> Result<()> {
