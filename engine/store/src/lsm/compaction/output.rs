@@ -8,7 +8,7 @@ use crate::lsm::long_values::LongValues;
 use crate::lsm::manifest::{TableFacts, Version};
 use crate::lsm::range_deletions::Ranges;
 use crate::lsm::record::{Kind, Record, Sequence};
-use crate::lsm::table::{Shape, TableBuilder};
+use crate::lsm::table::{Shape, TableBuilder, TableFiles, Writing};
 use crate::lsm::time::StoreTime;
 use crate::lsm::vfs::Vfs;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub(crate) struct Output<'a> {
     pub(crate) vfs: &'a dyn Vfs,
+    /// Those of the store.
+    pub(crate) files: &'a Arc<TableFiles>,
     pub(crate) directory: &'a Path,
     pub(crate) shape: Shape,
     /// A table ends with the first key at which it is at least so long.
@@ -56,6 +58,8 @@ pub(crate) struct Open {
     path: PathBuf,
     number: u64,
     builder: TableBuilder,
+    /// Dropped behind `builder`, which has the descriptor.
+    writing: Writing,
     deletions: u64,
     first_end_ms: Option<u64>,
     cleaned: Sequence,
@@ -67,8 +71,9 @@ impl Open {
         let path = table_path(output.directory, number);
         let file = output.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
         let builder = TableBuilder::new(file, number, output.shape);
+        let writing = output.files.begin_writing();
         let (cleaned, long_values) = (output.ranges.newest(), Arc::clone(output.long_values));
-        Ok(Self { path, number, builder, deletions: 0, first_end_ms: None, cleaned, long_values })
+        Ok(Self { path, number, builder, writing, deletions: 0, first_end_ms: None, cleaned, long_values })
     }
 
     /// Adds the only version of a key that the table gets.
@@ -101,8 +106,9 @@ impl Open {
 
     /// Ends the table and syncs it; its name does not last yet. `None`, where there was no version.
     pub(crate) fn finish(self) -> Result<Option<TableFacts>> {
-        let Self { path, number, builder, deletions, first_end_ms, cleaned, .. } = self;
+        let Self { path, number, builder, writing, deletions, first_end_ms, cleaned, .. } = self;
         let finished = builder.finish().map_err(|error| Error::io(&path, "write", &error))?;
+        drop(writing);
         Ok(finished.map(|finished| TableFacts {
             number,
             bytes: finished.bytes,

@@ -5,8 +5,9 @@
 //! a read sets a mark, and a file whose turn comes loses its mark or is closed.
 //!
 //! A read that has begun keeps its file open until it ends, so for moments there are as many more
-//! descriptors as there are threads that read. A thread that finds no descriptor left in the process
-//! waits for such reads, and fails only where none is under way.
+//! descriptors as there are threads that read. A table that is being written has one as well. A thread
+//! that finds no descriptor left in the process waits for such reads, and for tables that other threads
+//! write, and fails only where there are none. For tables of its own it would wait in vain.
 //!
 //! A closed file can be opened again, because a table removes its file only when it is dropped. It is
 //! opened in the directory that the store has locked, never by a path: that may name another store's
@@ -23,9 +24,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// Times that a thread waits for the reads of others before it gives up.
+/// Times that a thread waits for others before it gives up.
 const MOST_WAITS: u32 = 1_000;
 /// How long each time.
 const WAIT: Duration = Duration::from_millis(1);
@@ -40,6 +42,23 @@ pub(crate) struct TableFiles {
     /// Descriptors of tables: of files in `open`, of files that reads still use, and of files that are
     /// being opened.
     descriptors: AtomicUsize,
+    /// A thread for each table that is being written: the one that began it.
+    writers: Mutex<Vec<ThreadId>>,
+}
+
+/// A table that is being written, and whose descriptor is given back soon.
+pub(crate) struct Writing {
+    files: Arc<TableFiles>,
+    thread: ThreadId,
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        let mut writers = self.files.writers.lock();
+        if let Some(at) = writers.iter().position(|thread| *thread == self.thread) {
+            writers.swap_remove(at);
+        }
+    }
 }
 
 /// The file of a table while it is open.
@@ -80,7 +99,15 @@ impl TableFiles {
             open: Mutex::default(),
             opened: AtomicU64::new(0),
             descriptors: AtomicUsize::new(0),
+            writers: Mutex::default(),
         })
+    }
+
+    /// Says that this thread begins to write a table. Dropped once that has no descriptor any more.
+    pub(crate) fn begin_writing(self: &Arc<Self>) -> Writing {
+        let thread = thread::current().id();
+        self.writers.lock().push(thread);
+        Writing { files: Arc::clone(self), thread }
     }
 
     /// Files that are open.
@@ -94,18 +121,24 @@ impl TableFiles {
     }
 
     /// Gives descriptors back, because the process has none left: closes half of the open files, or,
-    /// where none is open, waits a moment for a read that keeps one. False where no table has a
-    /// descriptor, and after [`MOST_WAITS`], which `waits` counts.
+    /// where none is open, waits a moment for a read or for another thread's table that keeps one. False
+    /// where there is none of these, and after [`MOST_WAITS`], which `waits` counts.
     pub(crate) fn spare_some(&self, waits: &mut u32) -> bool {
         if self.close_half() {
             return true;
         }
-        let is_worth_waiting = *waits < MOST_WAITS && self.descriptors.load(Ordering::Relaxed) > 0;
+        let is_worth_waiting = *waits < MOST_WAITS
+            && (self.descriptors.load(Ordering::Relaxed) > 0 || self.is_written_by_another_thread());
         if is_worth_waiting {
             *waits += 1;
             sleep(WAIT);
         }
         is_worth_waiting
+    }
+
+    fn is_written_by_another_thread(&self) -> bool {
+        let this = thread::current().id();
+        self.writers.lock().iter().any(|thread| *thread != this)
     }
 
     /// Closes half of the open files. False where none was open.

@@ -28,7 +28,7 @@ mod zstd;
 pub(crate) use builder::{Shape, TableBuilder};
 pub(crate) use cache::BlockCache;
 pub(crate) use cursor::{MOST_AHEAD, TableCursor};
-pub(crate) use files::TableFiles;
+pub(crate) use files::{TableFiles, Writing};
 pub(crate) use filter::hash;
 pub(crate) use frame::Compression;
 pub(crate) use page_cache::PageCache;

@@ -132,7 +132,7 @@ pub(super) struct Opening<'a> {
     pub(super) options: TreeOptions,
     cache: Option<Arc<BlockCache>>,
     pages: Arc<PageCache>,
-    files: Arc<TableFiles>,
+    pub(super) files: Arc<TableFiles>,
     pub(super) time: Arc<StoreTime>,
     home: Arc<Home>,
     pub(super) events: Events,

@@ -173,11 +173,13 @@ impl Replay {
 
     fn write_tables(&self, opening: &mut Opening, memtable: &Arc<Memtable>) -> Result<()> {
         let (vfs, directory, time) = (Arc::clone(&opening.vfs), opening.directory, Arc::clone(&opening.time));
+        let files = Arc::clone(&opening.files);
         let version = opening.version.clone();
         let ranges = Arc::new(version.ranges.with(&memtable.ranges()).seen_at(self.last));
         let output = Output {
             ranges: &ranges,
             vfs: &*vfs,
+            files: &files,
             directory,
             shape: opening.options.shape,
             table_bytes: u64::MAX,

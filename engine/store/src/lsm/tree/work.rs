@@ -230,6 +230,7 @@ impl Inner {
     pub(super) fn output<'a>(&'a self, level: usize, version: &'a Version, table_bytes: u64) -> Output<'a> {
         Output {
             vfs: &*self.vfs,
+            files: &self.files,
             directory: &self.directory,
             shape: self.options.shape,
             table_bytes,
