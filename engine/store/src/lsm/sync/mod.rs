@@ -18,14 +18,17 @@ mod simulated_time;
 pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(not(shuttle))]
 pub(crate) use std::{
-    thread::{JoinHandle, sleep},
+    thread::{JoinHandle, ThreadId, sleep},
     time::Instant,
 };
 
 #[cfg(shuttle)]
 pub(crate) use checked::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(shuttle)]
-pub(crate) use shuttle::{thread::JoinHandle, thread_local};
+pub(crate) use shuttle::{
+    thread::{JoinHandle, ThreadId},
+    thread_local,
+};
 #[cfg(shuttle)]
 pub(crate) use simulated_time::{Instant, sleep};
 #[cfg(all(test, shuttle))]
@@ -46,13 +49,18 @@ pub(crate) fn pause() {
     checked::pause();
 }
 
-/// Whether a handle is of the thread that asks.
-pub(crate) fn is_this_thread<T>(handle: &JoinHandle<T>) -> bool {
+/// The thread that asks.
+pub(crate) fn this_thread() -> ThreadId {
     #[cfg(shuttle)]
     use shuttle::thread::current;
     #[cfg(not(shuttle))]
     use std::thread::current;
-    handle.thread().id() == current().id()
+    current().id()
+}
+
+/// Whether a handle is of the thread that asks.
+pub(crate) fn is_this_thread<T>(handle: &JoinHandle<T>) -> bool {
+    handle.thread().id() == this_thread()
 }
 
 /// Starts a thread with a name.

@@ -14,7 +14,7 @@
 //! file with the same number by then. So a snapshot that outlives its database reads the files that
 //! are open and no others.
 
-use crate::lsm::sync::sleep;
+use crate::lsm::sync::{ThreadId, sleep, this_thread};
 use crate::lsm::vfs::{Home, ReadFile, Vfs, is_exhausted, none_left};
 use crate::nonblocking::NonBlocking;
 use arc_swap::ArcSwapOption;
@@ -24,7 +24,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// Times that a thread waits for others before it gives up.
@@ -105,7 +104,7 @@ impl TableFiles {
 
     /// Says that this thread begins to write a table. Dropped once that has no descriptor any more.
     pub(crate) fn begin_writing(self: &Arc<Self>) -> Writing {
-        let thread = thread::current().id();
+        let thread = this_thread();
         self.writers.lock().push(thread);
         Writing { files: Arc::clone(self), thread }
     }
@@ -137,7 +136,7 @@ impl TableFiles {
     }
 
     fn is_written_by_another_thread(&self) -> bool {
-        let this = thread::current().id();
+        let this = this_thread();
         self.writers.lock().iter().any(|thread| *thread != this)
     }
 

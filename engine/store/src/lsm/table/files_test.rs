@@ -106,7 +106,7 @@ fn a_process_without_descriptors_waits_for_tables_that_others_write() {
     let own = files.begin_writing();
     let mut waits = 0;
     assert!(!files.spare_some(&mut waits) && waits == 0, "this thread's own table ends no sooner");
-    let of_another = thread::scope(|scope| scope.spawn(|| files.begin_writing()).join().unwrap());
+    let of_another = std::thread::scope(|scope| scope.spawn(|| files.begin_writing()).join().unwrap());
     assert!(files.spare_some(&mut waits) && waits == 1);
     waits = MOST_WAITS;
     assert!(!files.spare_some(&mut waits), "one that never ends is given up");
@@ -134,7 +134,7 @@ fn a_thread_that_does_not_wait_opens_no_file() {
 fn threads_may_open_and_close_the_same_files_at_once() {
     let files = TableFiles::new(3);
     let tables = all(&disk(), &files);
-    thread::scope(|scope| {
+    std::thread::scope(|scope| {
         for seed in 0..4 {
             let tables = &tables;
             scope.spawn(move || {
