@@ -66,7 +66,7 @@ impl Counting<'_> {
         all
     }
 
-    /// Instructions of a request: those of all requests and of what stands around them, less those of what stands around them.
+    /// Instructions of a request: the count of a run with all requests, less that of a run without any, shared among the requests.
     fn exchange(&self, side: usize, exchange: &Exchange, around: &mut Around) -> anyhow::Result<f64> {
         let all = self.server(side, exchange, exchange.requests)?;
         let like = (side, exchange.keys, exchange.value_bytes);
