@@ -1,10 +1,13 @@
 //! What does a server touch before it says that it is ready? All that it would touch sooner or later anyway, so that its memory at the start
 //! is what it takes besides its data.
 //!
+//! Tables that only a panic reads are left out: nothing panics that serves.
+//!
 //! Code is read from its file when it runs for the first time, and the allocator takes pages when it needs them first. Both would look
 //! like growth under the memory cap, a megabyte of it, though no key takes it.
 
 use std::fs;
+use std::ops::Range;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -15,6 +18,9 @@ const HEAP_BYTES: usize = 1280 << 10;
 /// Pieces of memory from so many bytes on are mappings.
 pub(crate) const MAPPED_BYTES: usize = 16 << 10;
 
+/// The smallest page of a kernel.
+const PAGE_BYTES: usize = 4096;
+
 /// Stack that commands need, in bytes.
 const STACK_BYTES: usize = 64 << 10;
 
@@ -24,7 +30,7 @@ const FILE_PAGES_BYTES: usize = 1 << 20;
 /// Touches code, constants, some heap and some stack.
 pub(crate) fn warm() {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    for range in executable_ranges(&maps) {
+    for range in without_unwinding(executable_ranges(&maps), &unwinding_tables()) {
         // SAFETY: the range is mapped from a file, as the kernel says, and to read ahead changes nothing in it. A kernel before 5.14 refuses.
         let _ = unsafe { madvise(range.start as *mut _, range.len(), Advice::LinuxPopulateRead) };
     }
@@ -113,7 +119,7 @@ pub(crate) fn release_freed_memory() {
 }
 
 /// Where pages of files are mapped, to be read or run but not written: this program's own, and those of its libraries.
-fn executable_ranges(maps: &str) -> Vec<std::ops::Range<usize>> {
+fn executable_ranges(maps: &str) -> Vec<Range<usize>> {
     let range = |line: &str| {
         let mut fields = line.split_whitespace();
         let (addresses, permissions, file) = (fields.next()?, fields.next()?, fields.nth(3)?);
@@ -124,9 +130,55 @@ fn executable_ranges(maps: &str) -> Vec<std::ops::Range<usize>> {
     maps.lines().filter_map(range).collect()
 }
 
+/// Where the tables begin that only a panic reads. Linkers put them behind all constants, in one mapping with those.
+fn unwinding_tables() -> Vec<usize> {
+    /// Notes where such a table of one program or library begins.
+    unsafe extern "C" fn note(
+        info: *mut libc::dl_phdr_info,
+        _: libc::size_t,
+        found: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader gives a description with as many headers as it says, and passes on the vector below, which nothing else uses.
+        let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<usize>>()) };
+        if !info.dlpi_phdr.is_null() {
+            // SAFETY: as above.
+            let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+            let tables = headers.iter().filter(|header| header.p_type == libc::PT_GNU_EH_FRAME);
+            found.extend(tables.map(|header| info.dlpi_addr.wrapping_add(header.p_vaddr) as usize));
+        }
+        0
+    }
+    let mut found = Vec::new();
+    // SAFETY: the function takes what it is given for what it is, a vector that outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    found
+}
+
+/// The same ranges, each up to the page in which a table for unwinding begins.
+fn without_unwinding(ranges: Vec<Range<usize>>, tables: &[usize]) -> Vec<Range<usize>> {
+    let shorten = |range: Range<usize>| {
+        let table = tables.iter().copied().filter(|table| range.contains(table)).min();
+        range.start..table.map_or(range.end, |table| (table & !(PAGE_BYTES - 1)).max(range.start))
+    };
+    ranges.into_iter().map(shorten).filter(|range| !range.is_empty()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_for_unwinding_are_left_where_they_are() {
+        let shortened =
+            without_unwinding(vec![0x1000..0x9000, 0x9000..0xa000, 0xb000..0xc000], &[0x5010, 0x9008]);
+        assert_eq!(shortened, [0x1000..0x5000, 0xb000..0xc000]);
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let (all, tables) = (executable_ranges(&maps), unwinding_tables());
+        assert!(
+            tables.iter().any(|table| all.iter().any(|range| range.contains(table))),
+            "{tables:x?} in {maps}"
+        );
+    }
 
     #[test]
     fn the_programs_own_code_is_found() {

@@ -5,16 +5,39 @@ use crate::warm;
 pub(super) struct Peers<P> {
     pub(super) slots: Vec<Option<Box<P>>>,
     free: Vec<usize>,
-    /// How many there were when memory was last looked after.
-    before: usize,
+    ebb: Ebb,
 }
 
 /// So many connections fewer are worth a look at what the allocator keeps of them.
 const MANY: usize = 256;
 
+/// When have so many connections gone that their memory is to be given back?
+#[derive(Debug, Default)]
+struct Ebb {
+    /// How many there were when memory was last given back, or at most since then.
+    before: usize,
+    /// How many there were at the last look.
+    last: usize,
+    /// Memory was given back while connections went: what the last of them took is still to come.
+    is_owed: bool,
+}
+
+impl Ebb {
+    /// Whether memory is to be given back, with `now` connections; those that have gone keep none where `is_quiet`.
+    fn look(&mut self, now: usize, is_quiet: bool) -> bool {
+        let is_falling = now < std::mem::replace(&mut self.last, now);
+        let is_over = is_quiet && !is_falling;
+        let have_many_gone = now + MANY <= self.before;
+        let is_due = have_many_gone || (is_over && self.is_owed);
+        self.is_owed = have_many_gone || (self.is_owed && !is_over);
+        self.before = if is_due { now } else { now.max(self.before) };
+        is_due
+    }
+}
+
 impl<P> Default for Peers<P> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), before: 0 }
+        Self { slots: Vec::new(), free: Vec::new(), ebb: Ebb::default() }
     }
 }
 
@@ -49,21 +72,45 @@ impl<P> Peers<P> {
         Some(peer)
     }
 
-    /// Gives memory back to the system when many have gone since the last call: what they took lies in small pieces between
-    /// others, and the allocator would keep it.
-    pub(super) fn give_back_memory(&mut self) {
+    /// Gives memory back to the system when many have gone: what they took lies in small pieces between others, and the allocator would
+    /// keep it. `is_quiet` where none that has gone is still being closed.
+    pub(super) fn give_back_memory(&mut self, is_quiet: bool) {
         let now = self.len();
-        if now + MANY <= self.before {
+        if self.ebb.look(now, is_quiet) {
             if now == 0 {
                 self.slots = Vec::new();
                 self.free = Vec::new();
             }
             warm::release_freed_memory();
         }
-        self.before = now;
     }
 
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_given_back_while_many_go_and_once_more_when_the_last_has_gone() {
+        let looks = |looks: &[(usize, bool)]| -> Vec<bool> {
+            let mut ebb = Ebb::default();
+            looks.iter().map(|&(now, is_quiet)| ebb.look(now, is_quiet)).collect()
+        };
+        // At once, and again when what was still being closed has ended.
+        assert_eq!(
+            looks(&[(300, true), (0, false), (0, false), (0, true), (0, true)]),
+            [false, true, false, true, false]
+        );
+        // By and by, a few between two looks: what counts is how many there were at most.
+        let slowly: Vec<_> = (0..=30).rev().map(|tens| (10 * tens, true)).collect();
+        assert_eq!(looks(&slowly).iter().filter(|&&is_due| is_due).count(), 1);
+        // A few more after many.
+        assert_eq!(looks(&[(1000, true), (100, true), (0, true), (0, true)]), [false, true, false, true]);
+        // Some come and some go.
+        assert_eq!(looks(&[(1000, true), (800, true), (900, true), (800, true)]), [false; 4]);
     }
 }

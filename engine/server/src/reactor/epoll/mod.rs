@@ -338,7 +338,7 @@ impl Epoll {
 
     /// Closes connections that have been silent for too long.
     fn sweep(&mut self, shared: &Shared) {
-        self.peers.give_back_memory();
+        self.peers.give_back_memory(self.farewell.is_empty());
         for index in 0..self.peers.slots.len() {
             let Some(peer) = self.peers.get(index) else { continue };
             if let Some(reason) = peer.connection.overdue(shared) {

@@ -348,7 +348,7 @@ impl Uring {
 
     /// Closes connections that have been silent for too long.
     fn sweep(&mut self, shared: &Shared) -> io::Result<()> {
-        self.peers.give_back_memory();
+        self.peers.give_back_memory(self.farewell.is_empty());
         for slot in 0..self.peers.slots.len() {
             let Some(peer) = self.peers.get(slot) else { continue };
             if let Some(reason) = peer.connection.overdue(shared) {
