@@ -23,7 +23,7 @@ pub(crate) struct Watching {
     /// A watched key was changed.
     is_touched: AtomicBool,
     /// Each key, and whether it existed when WATCH named it.
-    // std Mutex: taken by WATCH and what ends it, and by FLUSHALL.
+    // std Mutex: taken by WATCH and what ends it, by FLUSHALL and SWAPDB, behind that of `Watches` where both are.
     keys: Mutex<Vec<(Box<[u8]>, bool)>>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn watch(shared: &Shared, entry: &Arc<Entry>, key: &[u8]) -> Result<(
     match existed {
         Ok(existed) => entry.watching.lock().push((Box::from(key), existed)),
         Err(error) => {
-            shared.watches.remove(entry, std::iter::once(key));
+            shared.watches.remove(entry, key);
             return Err(error);
         }
     }
@@ -73,19 +73,18 @@ fn count(shared: &Shared, entry: &Entry, key: &[u8]) -> Result<(), CommandError>
     shared.client_memory.take(&shared.database, bytes_of(key)).map_err(|_| CommandError::OUT_OF_MEMORY)
 }
 
-/// Memory that a watched key is counted with.
-fn bytes_of(key: &[u8]) -> u64 {
-    KEY_BYTES + key.len() as u64
+/// Memory that a watched key is counted with, the same in every keyspace.
+fn bytes_of(stored: &[u8]) -> u64 {
+    KEY_BYTES + Keyspace::split(stored).1.len() as u64
 }
 
 /// Ends all that `entry` watches: UNWATCH, DISCARD, EXEC, and the end of the connection.
 pub(crate) fn unwatch(shared: &Shared, entry: &Entry) {
-    let keys = std::mem::take(&mut *entry.watching.lock());
     entry.watching.is_touched.store(false, Ordering::Release);
-    if keys.is_empty() {
+    if entry.watching.lock().is_empty() {
         return;
     }
-    shared.watches.remove(entry, keys.iter().map(|(key, _)| &**key));
+    let keys = shared.watches.remove_all(entry);
     let bytes = keys.iter().map(|(key, _)| bytes_of(key)).sum();
     shared.client_memory.give_back(&shared.database, bytes);
 }
@@ -138,18 +137,30 @@ impl Watches {
         true
     }
 
-    /// Ends what `entry` watches of `keys`.
-    pub(crate) fn remove<'k>(&self, entry: &Entry, keys: impl Iterator<Item = &'k [u8]>) {
+    /// Ends that `entry` watches `key`.
+    fn remove(&self, entry: &Entry, key: &[u8]) {
         let mut by_key = self.lock();
-        for key in keys {
-            if let Some(watchers) = by_key.get_mut(key) {
-                watchers.retain(|watcher| watcher.id != entry.id);
-                if watchers.is_empty() {
-                    by_key.remove(key);
-                }
+        Self::remove_from(&mut by_key, entry, key);
+        self.count.store(by_key.len(), Ordering::Release);
+    }
+
+    /// Ends all that `entry` watches, and says what that was.
+    fn remove_all(&self, entry: &Entry) -> Vec<(Box<[u8]>, bool)> {
+        // No SWAPDB gives the keys other names in between.
+        let mut by_key = self.lock();
+        let keys = std::mem::take(&mut *entry.watching.lock());
+        keys.iter().for_each(|(key, _)| Self::remove_from(&mut by_key, entry, key));
+        self.count.store(by_key.len(), Ordering::Release);
+        keys
+    }
+
+    fn remove_from(by_key: &mut ByKey, entry: &Entry, key: &[u8]) {
+        if let Some(watchers) = by_key.get_mut(key) {
+            watchers.retain(|watcher| watcher.id != entry.id);
+            if watchers.is_empty() {
+                by_key.remove(key);
             }
         }
-        self.count.store(by_key.len(), Ordering::Release);
     }
 
     /// Whether any connection watches `key`.
@@ -169,18 +180,39 @@ impl Watches {
         self.touch_where(|key, existed| existed && is_one(Keyspace::split(key).0));
     }
 
-    /// SWAPDB: those are changed that existed, or that the other keyspace has.
-    pub(crate) fn touch_swapped(&self, database: &Database, [one, other]: [Keyspace; 2]) {
-        self.touch_where(|stored, existed| {
+    /// SWAPDB: those are changed that existed, or that the other keyspace has. A watch is of a key in a database, and follows that to its
+    /// new keyspace. No other request is executed meanwhile.
+    pub(crate) fn swap(&self, database: &Database, [one, other]: [Keyspace; 2]) {
+        let swapped = |stored: &[u8]| {
             let (keyspace, key) = Keyspace::split(stored);
             let now = match keyspace {
                 _ if keyspace == one => other,
                 _ if keyspace == other => one,
-                _ => return false,
+                _ => return None,
             };
-            // Where the store cannot say, a transaction fails rather than that a change is overlooked.
-            existed || database.exists(&now.key(key)).unwrap_or(true)
-        });
+            Some(Box::<[u8]>::from(&*now.key(key)))
+        };
+        let mut by_key = self.lock();
+        let mut watchers: HashMap<u64, Arc<Entry>> = HashMap::new();
+        let renamed =
+            std::mem::take(&mut *by_key).into_iter().map(|(stored, entries)| match swapped(&stored) {
+                Some(now) => {
+                    watchers.extend(entries.iter().map(|entry| (entry.id, Arc::clone(entry))));
+                    (now, entries)
+                }
+                None => (stored, entries),
+            });
+        *by_key = renamed.collect();
+        for watcher in watchers.values() {
+            for (stored, existed) in watcher.watching.lock().iter_mut() {
+                let Some(now) = swapped(stored) else { continue };
+                *stored = now;
+                // Where the store cannot say, a transaction fails rather than that a change is overlooked.
+                if *existed || database.exists(stored).unwrap_or(true) {
+                    watcher.watching.touch();
+                }
+            }
+        }
     }
 
     fn touch_where(&self, is_changed: impl Fn(&[u8], bool) -> bool) {

@@ -1,9 +1,10 @@
-//! Turns of a session: shared ones for requests, and an exclusive one for a script.
+//! Turns of a session: shared ones for requests, and an exclusive one for a script or SWAPDB.
 
 use std::time::Duration;
 
 use plumbkv_resp::{ReplyWriter, Request};
 
+use super::transaction::is_script;
 use super::{Client, run};
 use crate::client_limits::Limit;
 use crate::command::CommandError;
@@ -11,7 +12,7 @@ use crate::replies::Replies;
 use crate::shared::Shared;
 use crate::turns::SharedTurn;
 
-/// Runs a script in an exclusive turn, in place of the shared one; its writes are one batch.
+/// Runs a request in an exclusive turn, in place of the shared one; the writes of a script are one batch.
 #[cold]
 pub(super) fn run_alone<'t>(
     shared: &'t Shared,
@@ -27,9 +28,9 @@ pub(super) fn run_alone<'t>(
     // The user may have been changed while it waited.
     client.identity.refresh(shared);
     let start = output.mark();
-    let group = shared.database.begin_group();
+    let group = is_script(&request).then(|| shared.database.begin_group());
     let is_done = run(shared, client, request, output);
-    if is_done && let Err(error) = group.commit().map_err(CommandError::from) {
+    if is_done && let Some(Err(error)) = group.map(|group| group.commit().map_err(CommandError::from)) {
         output.go_back(start);
         ReplyWriter::new(&mut output.bytes, client.version).error_bytes(error.text());
         shared.command_stats.answer_error(error.text());

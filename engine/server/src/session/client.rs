@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plumbkv_resp::{ReplyWriter, Request, Version};
 
 use super::identity::{Identity, Origin};
-use super::transaction::{Transaction, is_exec, is_script};
+use super::transaction::{Transaction, is_exec, is_script, is_swap};
 use crate::acl;
 use crate::clients::Entry;
 use crate::command::CommandError;
@@ -71,10 +71,12 @@ impl Client {
         })
     }
 
-    /// Whether a request is a script, which no other thread's requests may interrupt.
+    /// Whether a request is a script or SWAPDB, which no other thread's requests may interrupt.
     #[inline]
     pub(super) fn runs_alone(&self, request: &Request<'_>) -> bool {
-        is_script(request) && self.transaction.is_none() && self.identity.is_authenticated()
+        (is_script(request) || is_swap(request))
+            && self.transaction.is_none()
+            && self.identity.is_authenticated()
     }
 
     /// Answers a request that is not executed because a script runs, unless it ends that.

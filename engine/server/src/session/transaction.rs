@@ -194,3 +194,9 @@ pub(super) fn is_exec(request: &Request<'_>) -> bool {
 pub(super) fn is_script(request: &Request<'_>) -> bool {
     matches!(request.get(0), Some([b'e' | b'E', b'v' | b'V', ..]))
 }
+
+/// Whether a request is SWAPDB.
+#[inline]
+pub(super) fn is_swap(request: &Request<'_>) -> bool {
+    matches!(request.get(0), Some([b's' | b'S', b'w' | b'W', ..]))
+}

@@ -72,6 +72,34 @@ fn watches_and_monitors_know_the_database() {
 }
 
 #[test]
+fn a_watch_stays_with_its_database_when_two_are_swapped() {
+    let server = Server::start(&[]);
+    let (mut one, mut writers) = (server.client(), [server.client(), server.client()]);
+    one.check("SELECT 1", b"+OK\r\n");
+    writers[1].check("SELECT 1", b"+OK\r\n");
+    for swaps in 0..4 {
+        for (database, writer) in writers.iter_mut().enumerate() {
+            one.check("FLUSHALL", b"+OK\r\n");
+            one.check("WATCH w", b"+OK\r\n");
+            (0..swaps).for_each(|_| writer.check("SWAPDB 0 1", b"+OK\r\n"));
+            writer.check("SET w 1", b"+OK\r\n");
+            one.check("MULTI", b"+OK\r\n");
+            one.check("PING", b"+QUEUED\r\n");
+            one.check("EXEC", if database == 1 { b"*-1\r\n" } else { b"*1\r\n+PONG\r\n" });
+        }
+    }
+    // What it watches is counted, and is given back under its new name.
+    let before = one.info("used_memory");
+    for _ in 0..10_000 {
+        one.check("WATCH w", b"+OK\r\n");
+        one.check("SWAPDB 0 1", b"+OK\r\n");
+        one.check("UNWATCH", b"+OK\r\n");
+    }
+    let after = one.info("used_memory");
+    assert!(after < before + 100_000, "{before} bytes before, {after} after");
+}
+
+#[test]
 fn a_client_that_keeps_values_hears_of_its_own_database() {
     let server = Server::start(&[]);
     let (mut one, mut other) = (server.client(), server.client());

@@ -180,7 +180,7 @@ impl<'a> Command<'a> {
                 let keyspaces = [one, other].map(|number| context.keys_of(number).keyspace());
                 context.shared.databases.swap(database, one, other)?;
                 if one != other {
-                    context.shared.watches.touch_swapped(&context.shared.database, keyspaces);
+                    context.shared.watches.swap(&context.shared.database, keyspaces);
                     if context.shared.tracking.is_used() {
                         tracking::invalidate_all(context.shared);
                     }
