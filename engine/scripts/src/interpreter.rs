@@ -212,9 +212,27 @@ impl Interpreter {
             .set_mode(mlua::chunk::ChunkMode::Text)
             .set_environment(self.environment.clone())
             .into_function()
-            .map_err(|error| Failure::Error(not_compiled(&error)))?;
+            .map_err(|error| Failure::Error(self.not_compiled(text, &error)))?;
         self.functions.insert(*digest, function.clone());
         Ok(function)
+    }
+
+    /// Why a script cannot be compiled, as Redis says it: to the byte, where the library makes text of what is none.
+    fn not_compiled(&self, text: &[u8], error: &mlua::Error) -> Vec<u8> {
+        let exactly = || -> mlua::Result<Vec<u8>> {
+            let compile: Function = self.environment.get("loadstring")?;
+            let (_, message): (Value, mlua::LuaString) =
+                compile.call((self.lua.create_string(text)?, "@user_script"))?;
+            Ok(message.as_bytes().to_vec())
+        };
+        let message = match error {
+            mlua::Error::SyntaxError { message, .. } => {
+                exactly().unwrap_or_else(|_| message.clone().into_bytes())
+            }
+            other => other.to_string().into_bytes(),
+        };
+        let first = message.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        [b"ERR Error compiling script (new function): ", first].concat()
     }
 
     /// Makes room for a script that is to be compiled.
@@ -348,16 +366,6 @@ impl Interpreter {
 
 fn told_killed(digest: &Digest) -> Vec<u8> {
     format!("ERR {KILLED} script: {}", hex(digest)).into_bytes()
-}
-
-/// Why a script cannot be compiled, as Redis says it.
-fn not_compiled(error: &mlua::Error) -> Vec<u8> {
-    let text = match error {
-        mlua::Error::SyntaxError { message, .. } => message.clone(),
-        other => other.to_string(),
-    };
-    format!("ERR Error compiling script (new function): {}", text.lines().next().unwrap_or_default())
-        .into_bytes()
 }
 
 /// What a script ended with, as the handler of the sandbox left it.

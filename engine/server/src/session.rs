@@ -39,6 +39,8 @@ pub(crate) struct Session {
     /// Which limits the parser has, so that they change only when this does: those of an authenticated client, and
     /// those of which version of the settings. The rules of the user are not older than that version.
     limits_are_for: (bool, u64),
+    /// Since when the client owes a password, while it does.
+    owes_since_ms: u64,
     /// It executes a request that was begun elsewhere: a pause does not hold it.
     is_on_behalf: bool,
 }
@@ -91,6 +93,7 @@ impl Session {
     pub(crate) fn new(shared: &Shared, entry: Arc<Entry>) -> Self {
         let identity = Identity::of_connection(shared);
         let (authenticated, version) = (identity.is_authenticated(), identity.version());
+        let owes_since_ms = entry.connected_ms();
         Self {
             parser: parser(shared, authenticated),
             granted: FEW_ARGUMENTS,
@@ -110,6 +113,7 @@ impl Session {
             },
             handed: None,
             limits_are_for: (authenticated, version),
+            owes_since_ms,
             is_on_behalf: false,
         }
     }

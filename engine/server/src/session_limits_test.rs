@@ -230,6 +230,17 @@ fn a_stranger_has_little_time() {
     let reason = stranger.session.overdue(&driver.shared, false);
     assert_eq!(reason.as_deref(), Some("gave no password within auth-timeout (60 s)"));
     assert_eq!(friend.session.overdue(&driver.shared, false), None);
+    // A connection that another user takes over is no stranger from its beginning.
+    wait_until(120_000);
+    friend.check("reset", "+RESET\r\n");
+    active(&friend);
+    assert_eq!(friend.session.overdue(&driver.shared, false), None);
+    wait_until(180_000);
+    assert_eq!(friend.session.overdue(&driver.shared, false), None);
+    wait_until(180_001);
+    assert_eq!(friend.session.overdue(&driver.shared, false), reason);
+    friend.check("auth secret", "+OK\r\n");
+    assert_eq!(friend.session.overdue(&driver.shared, false), None);
     friend.check("config set auth-timeout 0", "+OK\r\n");
     assert_eq!(stranger.session.overdue(&driver.shared, false), None);
 }

@@ -36,6 +36,10 @@ impl Session {
         if self.limits_are_for != (self.client.identity.is_authenticated(), version) {
             self.client.identity.refresh(shared);
             let authenticated = self.client.identity.is_authenticated();
+            if self.limits_are_for.0 && !authenticated {
+                // RESET, or the rules of its user have changed.
+                self.owes_since_ms = shared.clock_ms();
+            }
             self.limits_are_for = (authenticated, version);
             self.parser.set_limits(limits(shared, authenticated));
         }
@@ -60,7 +64,7 @@ impl Session {
             return Some(format!("was idle for longer than timeout ({timeout} s)"));
         }
         let seconds = shared.settings.limits.get(Limit::AuthSeconds);
-        let waited_ms = now_ms.saturating_sub(entry.connected_ms());
+        let waited_ms = now_ms.saturating_sub(self.owes_since_ms);
         if !self.client.identity.is_authenticated() && waited_ms > seconds.saturating_mul(1000) {
             return Some(format!("gave no password within {} ({seconds} s)", Limit::AuthSeconds.name()));
         }

@@ -136,7 +136,14 @@ impl Test {
     fn begin(seed: u64, hello: &'static str) -> Option<Self> {
         let settings = ["--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lru"];
         let redis = Redis::start(&settings)?;
-        let server = Server::start(&["--memory-limit", "1gb", "--maxmemory-policy", "allkeys-lru"]);
+        let server = Server::start(&[
+            "--memory-limit",
+            "1gb",
+            "--maxmemory-policy",
+            "allkeys-lru",
+            "--log-level",
+            "debug",
+        ]);
         let connect = || Pair::connect(&server, &redis, hello);
         Some(Self {
             journal: Journal { seed, count: 0, lines: VecDeque::new() },
@@ -198,9 +205,9 @@ impl Test {
             };
             if !are_same {
                 let later = requests.len() - place - 1;
-                let text = |reply: Option<Vec<u8>>| match reply {
+                let mut text = |reply: Option<Vec<u8>>| match reply {
                     Some(reply) => reply[..reply.len().min(4_000)].escape_ascii().to_string(),
-                    None => "closed the connection".to_owned(),
+                    None => format!("closed the connection; {}", self.server.last_words()),
                 };
                 panic!(
                     "seed {}, command {}, {later} requests before the last printed one: {}\n  ours  {}\n  redis {}",

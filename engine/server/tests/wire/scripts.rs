@@ -144,3 +144,17 @@ fn a_client_that_has_not_authenticated_runs_no_script() {
         stranger.check("EXISTS k", b":0\r\n");
     }
 }
+
+#[test]
+fn a_script_that_is_no_text_is_named_to_the_byte() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let expected =
+        b"-ERR Error compiling script (new function): user_script:1: unexpected symbol near '\xff'\r\n";
+    for words in [&[b"SCRIPT" as &[u8], b"LOAD", b"\xff\xfe"], &[b"EVAL", b"\xff\xfe", b"0"]] {
+        client.send(&request_of(words));
+        assert_eq!(client.receive().escape_ascii().to_string(), expected.escape_ascii().to_string());
+    }
+    client.send(&request_of(&[b"EVAL", b"\x1bLua", b"0"]));
+    assert!(client.receive().starts_with(b"-ERR Error compiling script (new function): "));
+}

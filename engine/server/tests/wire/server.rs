@@ -106,6 +106,13 @@ impl Server {
         }
     }
 
+    /// What has become of it, where a connection ended that should not have.
+    pub(crate) fn last_words(&mut self) -> String {
+        let end = self.child.try_wait();
+        self.seen.extend(self.lines.try_iter());
+        format!("the server's end: {end:?}; it said {:#?}", self.seen)
+    }
+
     /// All that was said up to the last line waited for.
     pub(crate) fn said(&self) -> &[String] {
         &self.seen
