@@ -242,3 +242,15 @@ fn the_slowest_command_is_told_until_it_is_reset() {
     assert!(!client.ask("info stats").contains("slowest_command_usec:3600000000\r\n"));
     assert!(driver.shared.counters.slowest_us() > 0, "each of these took some time");
 }
+
+#[test]
+fn the_mean_of_the_longest_lifetimes_is_no_sum_of_64_bits() {
+    let driver = Driver::new();
+    let mut client = driver.connect();
+    for number in 0..40 {
+        client.check(&format!("set k{number} v pxat 9223372036854775000"), "+OK\r\n");
+    }
+    let info = client.ask("info keyspace");
+    let ttl: u64 = info.split("avg_ttl=").nth(1).unwrap().trim_end().parse().unwrap();
+    assert!(ttl > i64::MAX as u64 / 2 && ttl < i64::MAX as u64, "{info}");
+}

@@ -280,7 +280,9 @@ fn mean_ttl_ms(keys_of: Keys<'_>) -> u64 {
         _ => None,
     });
     let left: Vec<u64> = left.collect();
-    left.iter().sum::<u64>().checked_div(left.len() as u64).unwrap_or(0)
+    // Two keys may end so late that no 64 bits have the sum.
+    let sum: u128 = left.iter().copied().map(u128::from).sum();
+    sum.checked_div(left.len() as u128).unwrap_or(0) as u64
 }
 
 /// A share of a whole as Redis prints it: `12.34%`.
