@@ -80,11 +80,13 @@ fn bytes_of(stored: &[u8]) -> u64 {
 
 /// Ends all that `entry` watches: UNWATCH, DISCARD, EXEC, and the end of the connection.
 pub(crate) fn unwatch(shared: &Shared, entry: &Entry) {
-    entry.watching.is_touched.store(false, Ordering::Release);
     if entry.watching.lock().is_empty() {
+        entry.watching.is_touched.store(false, Ordering::Release);
         return;
     }
     let keys = shared.watches.remove_all(entry);
+    // After the removal: a write until then may have set it, and would fail the next transaction.
+    entry.watching.is_touched.store(false, Ordering::Release);
     let bytes = keys.iter().map(|(key, _)| bytes_of(key)).sum();
     shared.client_memory.give_back(&shared.database, bytes);
 }

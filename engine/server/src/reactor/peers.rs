@@ -72,8 +72,8 @@ impl<P> Peers<P> {
         Some(peer)
     }
 
-    /// Gives memory back to the system when many have gone: what they took lies in small pieces between others, and the allocator would
-    /// keep it. `is_quiet` where none that has gone is still being closed.
+    /// Returns memory to the system after many connections have ended: their allocations are small and fragmented, so the allocator
+    /// would keep them. `is_quiet` is true if no ended connection is still being closed.
     pub(super) fn give_back_memory(&mut self, is_quiet: bool) {
         let now = self.len();
         if self.ebb.look(now, is_quiet) {
