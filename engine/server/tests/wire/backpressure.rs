@@ -22,10 +22,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes that the client's own socket buffers hold, so that the server's part begins soon.
 const SOCKET_BYTES: usize = 16 << 10;
 
+/// The same for what it sends where that is a gigabyte: with less room than a segment of the loopback
+/// interface has, each waits 40 ms for the acknowledgement of the one before.
+const FULL_SEND_BYTES: usize = 512 << 10;
+
 fn blocking_client(server: &Server) -> TcpStream {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(SOCKET_BYTES).unwrap();
-    socket.set_send_buffer_size(SOCKET_BYTES).unwrap();
+    socket.set_send_buffer_size(scaled(SOCKET_BYTES, FULL_SEND_BYTES)).unwrap();
     let address = SocketAddr::from(([127, 0, 0, 1], server.port));
     socket.connect(&address.into()).unwrap();
     let stream = TcpStream::from(socket);

@@ -17,7 +17,7 @@ use plumbkv_resp::{Limits, Parsed, Reply, parse_reply};
 
 use crate::client::{Client, request_of};
 use crate::server::{Redis, Server};
-use commands::{Compared, Generator, NOT_DRAWN, Request};
+use commands::{Compared, END_MS, Generator, NOT_DRAWN, Request};
 use words::Word;
 
 /// Commands of a test unless the environment says otherwise.
@@ -325,8 +325,7 @@ impl Test {
         let seed = self.journal.seed;
         assert_eq!(escaped(&found), escaped(&keys), "SCAN {options} with seed {seed}");
         for key in keys {
-            let ends = Compared::Nearly { within: 5_000, exact_from: 4_000_000_000_000 };
-            for (name, compared) in [("GET", Compared::Exactly), ("PEXPIRETIME", ends)] {
+            for (name, compared) in [("GET", Compared::Exactly), ("PEXPIRETIME", END_MS)] {
                 let request = request_of(&[name.as_bytes(), &key]);
                 self.observer.send(&request, &mut self.random);
                 let (Some(ours), Some(theirs)) = self.observer.receive() else {

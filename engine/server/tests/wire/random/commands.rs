@@ -40,11 +40,11 @@ use super::words::{self, Word, Words};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compared {
     Exactly,
-    /// Integers may differ by so much, because the moment is in them; at and above `exact_from` it
-    /// is not.
+    /// Integers may differ by so much, because the time of the request is in them.
     Nearly {
         within: i64,
-        exact_from: i64,
+        /// For ends: how many units are one second. Those that were given as moments are the same.
+        in_second: Option<i64>,
     },
     /// Values of DUMP, which may be compressed in other ways.
     Dumps,
@@ -58,12 +58,12 @@ pub(super) enum Compared {
 
 use Compared::{ByKind, Dumps, Exactly, IfErrors, Unordered};
 
-/// Seconds or milliseconds that are left, and ends that were given as such.
-const LEFT_S: Compared = Compared::Nearly { within: 5, exact_from: i64::MAX };
-const LEFT_MS: Compared = Compared::Nearly { within: 5_000, exact_from: i64::MAX };
-/// Ends: those that were given as moments are the same.
-const END_S: Compared = Compared::Nearly { within: 5, exact_from: 4_000_000_000 };
-const END_MS: Compared = Compared::Nearly { within: 5_000, exact_from: 4_000_000_000_000 };
+/// Seconds or milliseconds that are left.
+const LEFT_S: Compared = Compared::Nearly { within: 5, in_second: None };
+const LEFT_MS: Compared = Compared::Nearly { within: 5_000, in_second: None };
+/// The second or millisecond at which a key ends.
+const END_S: Compared = Compared::Nearly { within: 5, in_second: Some(1) };
+pub(super) const END_MS: Compared = Compared::Nearly { within: 5_000, in_second: Some(1_000) };
 
 /// Whole commands that are not drawn.
 pub(super) const NOT_DRAWN: &[&str] = &["client|setinfo", "script|debug"];

@@ -3,6 +3,7 @@
 use plumbkv_resp::{Limits, Parsed, Reply, parse_reply, skip_reply};
 
 use super::commands::Compared;
+use super::words::is_moment;
 
 /// Whether the replies to a request are the same.
 pub(super) fn are_same(compared: Compared, ours: &[u8], theirs: &[u8]) -> bool {
@@ -70,8 +71,9 @@ fn are_near(ours: &Reply<'_>, theirs: &Reply<'_>, compared: Compared) -> bool {
     /// Below it an integer is no time: -2 for no key, or a length.
     const LEAST: i64 = 50_000;
     match (ours, theirs, compared) {
-        (Reply::Integer(ours), Reply::Integer(theirs), Compared::Nearly { within, exact_from }) => {
-            let is_time = |number: &i64| (LEAST..exact_from).contains(number);
+        (Reply::Integer(ours), Reply::Integer(theirs), Compared::Nearly { within, in_second }) => {
+            let is_given = |number: i64| in_second.is_some_and(|units| is_moment(number / units));
+            let is_time = |number: &i64| *number >= LEAST && !is_given(*number);
             ours == theirs
                 || is_time(ours) && is_time(theirs) && ours.abs_diff(*theirs) <= within.unsigned_abs()
         }
@@ -131,14 +133,18 @@ fn sorted(reply: Reply<'_>) -> String {
 
 #[test]
 fn replies_are_compared_as_far_as_requests_allow() {
-    let near = Compared::Nearly { within: 5, exact_from: 4_000_000_000 };
+    let near = Compared::Nearly { within: 5, in_second: Some(1) };
+    let near_ms = Compared::Nearly { within: 5_000, in_second: Some(1_000) };
     for (compared, ours, theirs, expected) in [
         (Compared::Exactly, ":1\r\n", ":1\r\n", true),
         (Compared::Exactly, ":1\r\n", ":2\r\n", false),
         (near, ":100000\r\n", ":100004\r\n", true),
         (near, ":100000\r\n", ":100006\r\n", false),
         (near, ":-1\r\n", ":-2\r\n", false),
-        (near, ":4000000000\r\n", ":4000000001\r\n", false),
+        // A moment, and the same number as a lifetime.
+        (near, ":4102444800\r\n", ":4102444801\r\n", false),
+        (near_ms, ":4102444800123\r\n", ":4102444800124\r\n", false),
+        (near_ms, ":5898378836063\r\n", ":5898378836064\r\n", true),
         (near, "*2\r\n:1\r\n:100000\r\n", "*2\r\n:1\r\n:100001\r\n", true),
         (near, "*1\r\n:100000\r\n", "*2\r\n:100000\r\n:100000\r\n", false),
         (Compared::ByKind, "$1\r\na\r\n", "$2\r\nbc\r\n", true),

@@ -55,6 +55,19 @@ const MOMENTS_MS: &[u8] =
     b"4102444800000|4102444800123|4102444800499|4102444800500|4102444800999|32503680000001|\
     9223372036854775000|100000000000|0|-1|1000000000000|-9223372036854775808|9223372036854775808|x|";
 
+/// Whether a request may give this second as the end of a lifetime.
+pub(super) fn is_moment(second: i64) -> bool {
+    let is = |unit: i64| {
+        move |word: &[u8]| {
+            std::str::from_utf8(word)
+                .ok()
+                .and_then(|text| text.parse::<i64>().ok())
+                .is_some_and(|moment| moment / unit == second)
+        }
+    };
+    MOMENTS_S.split(|byte| *byte == b'|').any(is(1)) || MOMENTS_MS.split(|byte| *byte == b'|').any(is(1_000))
+}
+
 /// Patterns of KEYS and SCAN.
 const PATTERNS: &[u8] =
     b"*|**|a|?|[ab]|[^a]|[a-c]|[c-a]|[a|[|[]|[^]|[a-|[\\a]|\\a|\\|*e*|*\\*|key:*|k?y:[0-9]|*[^a]*|t*s|\
