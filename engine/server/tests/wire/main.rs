@@ -35,6 +35,7 @@ mod restart;
 mod scheduling;
 mod scripts;
 mod server;
+mod standstill;
 mod tls;
 mod tools;
 mod tracking;
