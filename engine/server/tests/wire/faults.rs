@@ -4,8 +4,8 @@
 //! memory may return, another client works at a steady pace; its latency counts from the moment at which its request was
 //! due. `PLUMBKV_FAULTS=full` (`make faults`) asks for the full numbers and for a release build: only then is latency
 //! judged, since tests that run beside each other slow each other down. A second client does the same at a second
-//! server, which is left alone: what it waits for is the machine. How long a CPU of the machine stood still is printed
-//! ([`crate::standstill`]), and changes no verdict.
+//! server, which is left alone: what it waits for is the machine. CPU stalls of the machine are printed
+//! ([`crate::cpu_stalls`]) and change no verdict.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::client::{Client, noise, request, request_of};
+use crate::cpu_stalls::CpuStalls;
 use crate::server::{Server, eventually, is_durable};
-use crate::standstill::Standstill;
 
 const MIB: u64 = 1 << 20;
 
@@ -89,7 +89,7 @@ pub(crate) struct Scene {
     pub(crate) server: Server,
     witness: Witness,
     /// Only where latency is judged.
-    standstill: Option<Standstill>,
+    stalls: Option<CpuStalls>,
     /// A server that is left alone, and its client; only where latency is judged.
     control: Option<(Server, Witness)>,
     before: u64,
@@ -104,7 +104,7 @@ impl Scene {
         for number in 0..1000 {
             client.check(&format!("SET key:{number} {number}"), b"+OK\r\n");
         }
-        let standstill = is_full().then(Standstill::start);
+        let stalls = is_full().then(CpuStalls::start);
         let witness = Witness::start(&server);
         let control = is_full().then(|| {
             let server = Server::start(arguments);
@@ -113,7 +113,7 @@ impl Scene {
         });
         std::thread::sleep(Duration::from_millis(300));
         let before = rss(&server);
-        Scene { server, witness, standstill, control, before, most: before }
+        Scene { server, witness, stalls, control, before, most: before }
     }
 
     /// Looks at the memory now.
@@ -163,11 +163,11 @@ impl Scene {
         );
         if let Some((_alone, witness)) = self.control {
             let alone = milliseconds(&witness.stop(), 990);
-            let still = self.standstill.map_or(Duration::ZERO, |standstill| standstill.total());
-            println!(
-                "  at a server that was left alone: p99 {alone:.2} ms; a CPU of the machine stood still for {} ms",
-                still.as_millis()
-            );
+            let stalls = match self.stalls.and_then(|stalls| stalls.total()) {
+                Some(total) => format!("{} ms", total.as_millis()),
+                None => "not measured".to_owned(),
+            };
+            println!("  at a server that was left alone: p99 {alone:.2} ms; CPU stalls: {stalls}");
             assert!(
                 at(990) < 10.0,
                 "{what}: the p99 beside it is {:.2} ms, and {alone:.2} ms at a server that was left alone",
