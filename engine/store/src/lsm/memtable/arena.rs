@@ -1,10 +1,12 @@
 //! Where do the versions and pages of a memtable lie? One after the other in one mapping of a fixed size, addressed by their distance from its beginning, and all of them go at once.
 //!
 //! One thread at a time takes memory ([`Arena::take`]); any number read what was published to them. What lies here is written before it is published, by atomics, and neither changed nor
-//! moved nor given back afterwards, so a reference lasts as long as the arena.
+//! moved nor given back afterwards, so a reference lasts as long as the arena. Then the memory goes to the next one, if there is a [`Recycler`].
 
+use super::recycler::{Recycled, Recycler};
 use crate::lsm::mapping::Mapping;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// All begins at multiples of it.
@@ -18,15 +20,27 @@ pub(super) struct Arena {
     used: AtomicUsize,
     /// Up to here pages are resident, or become so by themselves.
     resident: AtomicUsize,
+    /// Up to here an earlier arena may have written: it is zeroed when it is taken.
+    dirty: usize,
+    /// Where the mapping goes in the end.
+    recycler: Option<Arc<Recycler>>,
 }
 
 impl Arena {
-    /// Room for so many bytes. `None` where the system has no addresses for them.
-    pub(super) fn new(capacity: usize) -> Option<Self> {
+    /// Room for so many bytes, in the memory that an earlier arena of the recycler had, where it has one of this length. `None` where the system has no addresses for them.
+    pub(super) fn new(capacity: usize, recycler: Option<&Arc<Recycler>>) -> Option<Self> {
+        let recycled = recycler.and_then(|recycler| recycler.take(capacity));
+        let Recycled { mapping, resident, dirty } = match recycled {
+            Some(recycled) => recycled,
+            None => {
+                let mapping = Mapping::new(capacity)?;
+                let resident = if mapping.is_in_small_pages() { 0 } else { usize::MAX };
+                Recycled { mapping, resident, dirty: 0 }
+            }
+        };
         // Offset 0 stands for "none".
-        let mapping = Mapping::new(capacity)?;
-        let resident = if mapping.is_in_small_pages() { 0 } else { usize::MAX };
-        Some(Self { mapping, used: AtomicUsize::new(ALIGN), resident: AtomicUsize::new(resident) })
+        let (used, resident) = (AtomicUsize::new(ALIGN), AtomicUsize::new(resident));
+        Some(Self { mapping, used, resident, dirty, recycler: recycler.map(Arc::clone) })
     }
 
     /// Bytes taken.
@@ -44,6 +58,10 @@ impl Arena {
         if end > self.resident.load(Ordering::Relaxed) {
             self.make_resident(end);
         }
+        if at < self.dirty {
+            // SAFETY: the range lies in the mapping, and was given to nobody yet.
+            unsafe { self.at(at).write_bytes(0, end.min(self.dirty) - at) };
+        }
         self.used.store(end, Ordering::Relaxed);
         Some(at)
     }
@@ -59,5 +77,53 @@ impl Arena {
     #[inline]
     pub(super) fn at(&self, offset: usize) -> NonNull<u8> {
         self.mapping.at(offset)
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if let Some(recycler) = self.recycler.take() {
+            let (used, resident) = (*self.used.get_mut(), *self.resident.get_mut());
+            recycler.put(Recycled { mapping: self.mapping.take(), resident, dirty: used.max(self.dirty) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recycled_arena_gives_zeroed_bytes_at_the_same_addresses() {
+        let recycler = Arc::new(Recycler::default());
+        let first = Arena::new(100_000, Some(&recycler)).unwrap();
+        let at = first.take(50_000, ALIGN).unwrap();
+        let address = first.at(at);
+        // SAFETY: the bytes were taken above.
+        unsafe { address.write_bytes(7, 50_000) };
+        drop(first);
+        let second = Arena::new(100_000, Some(&recycler)).unwrap();
+        for len in [1, 7, 4_096, 70_000] {
+            let at = second.take(len, ALIGN).unwrap();
+            // SAFETY: the bytes were taken above, and are written nowhere else.
+            let bytes = unsafe { std::slice::from_raw_parts(second.at(at).as_ptr(), len) };
+            assert!(bytes.iter().all(|byte| *byte == 0), "{len} bytes");
+        }
+        assert_eq!(second.at(at), address, "the memory is the same");
+        let third = Arena::new(100_000, Some(&recycler)).unwrap();
+        assert_ne!(third.at(at), address, "the second one has it still");
+    }
+
+    #[test]
+    fn what_a_shorter_arena_left_untouched_stays_dirty() {
+        let recycler = Arc::new(Recycler::default());
+        for len in [90_000, 16, 90_000] {
+            let arena = Arena::new(100_000, Some(&recycler)).unwrap();
+            let at = arena.take(len, ALIGN).unwrap();
+            // SAFETY: the bytes were taken above, and are written nowhere else.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(arena.at(at).as_ptr(), len) };
+            assert!(bytes.iter().all(|byte| *byte == 0), "{len} bytes");
+            bytes.fill(7);
+        }
     }
 }

@@ -8,6 +8,7 @@ mod arena;
 mod memtable_test;
 mod node;
 mod page;
+mod recycler;
 mod tree;
 
 use crate::lsm::common::Common;
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tree::{Place, Tree};
 
+pub(crate) use recycler::Recycler;
 pub(crate) use tree::Inserter;
 
 /// Pieces of deleted ranges from which on a memtable takes no more: each further one copies them.
@@ -41,8 +43,18 @@ impl Memtable {
     /// An empty one with room for so many bytes, headers of versions included, and the right to insert. `None` where there is no memory.
     ///
     /// `common` is what most keys are expected to begin with. Any key may be inserted; the better the guess, the fewer keys a search has to look at.
+    #[cfg(test)]
     pub(crate) fn new(capacity: usize, common: impl Into<Common>) -> Option<(Self, Inserter)> {
-        let (tree, inserter) = Tree::new(capacity, common.into())?;
+        Self::recycling(capacity, common, None)
+    }
+
+    /// The same, in memory of the recycler where it has some, which returns there in the end.
+    pub(crate) fn recycling(
+        capacity: usize,
+        common: impl Into<Common>,
+        recycler: Option<&Arc<Recycler>>,
+    ) -> Option<(Self, Inserter)> {
+        let (tree, inserter) = Tree::new(capacity, common.into(), recycler)?;
         let (versions, deletions, ranges) = (AtomicU64::new(0), AtomicU64::new(0), ArcSwap::default());
         Some((Self { tree, versions, deletions, ranges, has_ranges: AtomicBool::new(false) }, inserter))
     }

@@ -10,8 +10,10 @@
 use super::arena::Arena;
 use super::node::Node;
 use super::page::{Page, PageAt, SLOTS};
+use super::recycler::Recycler;
 use crate::lsm::common::Common;
 use crate::lsm::record::{Record, Stamp, is_before};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// A tree of pages at least half full that is higher does not fit into an arena.
@@ -73,9 +75,14 @@ enum Way {
 
 impl Tree {
     /// An empty tree with room for so many bytes, and the right to insert. `None` where there is no memory.
-    pub(super) fn new(capacity: usize, common: Common) -> Option<(Self, Inserter)> {
+    pub(super) fn new(
+        capacity: usize,
+        common: Common,
+        recycler: Option<&Arc<Recycler>>,
+    ) -> Option<(Self, Inserter)> {
         // Addresses only, and enough for all pages that versions of any size can need: each page but the last of its level has six entries at least.
-        let arena = Arena::new(capacity.checked_mul(3)?.checked_add(2 * MAX_LEVELS * PageAt::BYTES)?)?;
+        let addresses = capacity.checked_mul(3)?.checked_add(2 * MAX_LEVELS * PageAt::BYTES)?;
+        let arena = Arena::new(addresses, recycler)?;
         let first = PageAt::new(&arena, 0, None)?;
         let root = AtomicU32::new(first.raw());
         let inserter = Inserter { path: [(first, 0); MAX_LEVELS] };

@@ -86,7 +86,11 @@ impl Tree {
         let done = (|| {
             let file = inner.vfs.create(&path).map_err(|error| Error::io(&path, "create", &error))?;
             inner.sync_directory()?;
-            let (memtable, inserter) = new_memtable(inner.options.memtable_bytes, commit.memtable.common())?;
+            let (memtable, inserter) = new_memtable(
+                inner.options.memtable_bytes,
+                commit.memtable.common(),
+                inner.recycler.as_ref(),
+            )?;
             let removed =
                 state.view.version.tables().map(|(level, table)| (level, table.facts.number)).collect();
             let edit = Edit {

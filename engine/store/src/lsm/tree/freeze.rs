@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, StallReason};
 use crate::lsm::common::Common;
 use crate::lsm::file_name::FileName;
-use crate::lsm::memtable::{Inserter, Memtable};
+use crate::lsm::memtable::{Inserter, Memtable, Recycler};
 use crate::lsm::sync::{Instant, MutexGuard};
 use crate::lsm::wal::{LogWriter, tag};
 use std::path::{Path, PathBuf};
@@ -25,8 +25,12 @@ pub(super) fn spare_path(directory: &Path, number: u64) -> PathBuf {
     directory.join(FileName::Spare(number).to_string())
 }
 
-pub(super) fn new_memtable(bytes: usize, common: impl Into<Common>) -> Result<(Arc<Memtable>, Inserter)> {
-    let (memtable, inserter) = Memtable::new(bytes, common).ok_or(Error::OutOfMemory)?;
+pub(super) fn new_memtable(
+    bytes: usize,
+    common: impl Into<Common>,
+    recycler: Option<&Arc<Recycler>>,
+) -> Result<(Arc<Memtable>, Inserter)> {
+    let (memtable, inserter) = Memtable::recycling(bytes, common, recycler).ok_or(Error::OutOfMemory)?;
     Ok((Arc::new(memtable), inserter))
 }
 
@@ -106,8 +110,10 @@ impl Inner {
         (number, path): (u64, &Path),
         needed: usize,
     ) -> Result<(LogWriter, Arc<Memtable>, Inserter)> {
-        let (memtable, inserter) =
-            new_memtable(self.options.memtable_bytes.max(needed), commit.memtable.common())?;
+        let bytes = self.options.memtable_bytes.max(needed);
+        // A memtable that is longer for one batch is not kept.
+        let recycler = self.recycler.as_ref().filter(|_| bytes == self.options.memtable_bytes);
+        let (memtable, inserter) = new_memtable(bytes, commit.memtable.common(), recycler)?;
         let log = match state.spare.take() {
             Some(spare) => {
                 let old = spare_path(&self.directory, spare);

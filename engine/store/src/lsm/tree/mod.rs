@@ -60,6 +60,8 @@ mod pinned;
 mod power_test;
 #[cfg(test)]
 mod range_test;
+#[cfg(test)]
+mod recycling_test;
 mod repair;
 #[cfg(test)]
 mod repair_test;
@@ -82,6 +84,7 @@ use crate::lsm::compaction::Underway;
 use crate::lsm::iter::{Gaps, Live, Visible};
 use crate::lsm::long_values::LongValues;
 use crate::lsm::manifest::{Edit, Manifest};
+use crate::lsm::memtable::Recycler;
 use crate::lsm::range_deletions::put_end;
 use crate::lsm::record::{Kind, MAX_SEQUENCE, Sequence};
 use crate::lsm::sync::{Condvar, JoinHandle, Mutex, is_this_thread, point};
@@ -150,6 +153,8 @@ struct Inner {
     merge_bytes: AtomicU64,
     pace: Pace,
     long_values: Arc<LongValues>,
+    /// Memory of memtables; only where a thread gives it back.
+    recycler: Option<Arc<Recycler>>,
     /// Where walks have found nothing but deleted keys.
     gaps: Arc<Gaps>,
     is_closing: AtomicBool,

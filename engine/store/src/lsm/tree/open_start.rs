@@ -26,7 +26,10 @@ impl Opening<'_> {
         let last_sequence = found.last_sequence;
         // One that takes no writes needs no memory.
         let memtable_bytes = if self.options.is_read_only { 0 } else { self.options.memtable_bytes };
-        let (memtable, inserter) = new_memtable(memtable_bytes, Common::clone(self.version.common()))?;
+        // A thread of this store gives the memory back when the store is idle.
+        let recycler = (self.options.has_workers || cfg!(test)).then(Arc::default);
+        let common = Common::clone(self.version.common());
+        let (memtable, inserter) = new_memtable(memtable_bytes, common, recycler.as_ref())?;
         let version = Arc::new(self.version);
         let view = View { memtable: Arc::clone(&memtable), frozen: found.kept, version };
         self.pages.set_stored(table_bytes(&view.version));
@@ -82,6 +85,7 @@ impl Opening<'_> {
             merge_bytes: AtomicU64::new(0),
             pace: Pace::default(),
             long_values: Arc::default(),
+            recycler,
             health: if self.options.is_read_only {
                 Health::default()
             } else {

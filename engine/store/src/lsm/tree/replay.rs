@@ -120,6 +120,7 @@ impl Replay {
             None => self.memtable.insert(new_memtable(
                 opening.options.memtable_bytes.max(needed),
                 Common::clone(opening.version.common()),
+                None,
             )?),
         };
         for (sequence, write) in (record.sequence..).zip(writes(record.payload)) {

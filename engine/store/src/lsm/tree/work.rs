@@ -69,6 +69,12 @@ impl Inner {
                 if is_over && before == written && self.merge_bytes.swap(0, Ordering::Relaxed) > 0 {
                     self.share_cache(&state.view);
                 }
+                if is_over
+                    && before == written
+                    && let Some(recycler) = &self.recycler
+                {
+                    recycler.clear();
+                }
                 is_idle = is_over && before == written && state.view.has_deleted(&self.options.targets);
             }
             if state.is_closing {
