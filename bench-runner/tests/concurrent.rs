@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, as tests do")]
 
-mod tiny;
-
+use crate::tiny::{Tiny, parsed};
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Stdio;
-use tiny::{Tiny, parsed};
 
 /// Processes at once.
 const RUNS: usize = 10;

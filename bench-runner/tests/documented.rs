@@ -5,13 +5,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
-mod typed;
-
+use crate::typed::{RUNNER, Sandbox, Started, root, told};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use typed::{RUNNER, Sandbox, Started, root, told};
 
 /// Where a command is run.
 #[derive(Debug, Clone, Copy, PartialEq)]

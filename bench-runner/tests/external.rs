@@ -3,10 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
-mod found;
-
+use crate::found::unpacked;
 use bench_runner::load::client::{Address, Answered, Client};
-use found::unpacked;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
-mod found;
-
-use found::{file, unpacked};
+use crate::found::{file, unpacked};
 use rustls::{ServerConfig, ServerConnection};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

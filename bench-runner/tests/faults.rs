@@ -3,9 +3,7 @@
 //! The real command in a root of its own: an unknown key in a scenario, a target that does not start, one that is
 //! missing, a disk that is full, a port that is taken.
 
-mod found;
-
-use found::unpacked;
+use crate::found::unpacked;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
-mod typed;
-
+use crate::typed::{RUNNER, Sandbox, Started, told};
 use serde_json::Value;
 use std::process::Command;
-use typed::{RUNNER, Sandbox, Started, told};
 
 /// What a shell does before a command, and the command.
 type Case = (&'static str, &'static str);

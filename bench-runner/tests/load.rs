@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 
-mod typed;
-
+use crate::typed::Started;
 use bench_runner::load::client::{Address, Answered, Client};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use typed::Started;
 
 /// Exit code, and what was said.
 fn load(arguments: &[&str]) -> (Option<i32>, String) {

@@ -2,16 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, as tests do")]
 
-mod found;
-mod tiny;
-
-use found::unpacked;
+use crate::found::unpacked;
+use crate::tiny::Tiny;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use tiny::Tiny;
 
 /// Kills that hit a run under way; each is followed by a resumption, which may be killed in turn.
 const KILLS: usize = 20;
