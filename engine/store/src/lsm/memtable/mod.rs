@@ -43,7 +43,7 @@ impl Memtable {
     /// An empty one with room for so many bytes, headers of versions included, and the right to insert. `None` where there is no memory.
     ///
     /// `common` is what most keys are expected to begin with. Any key may be inserted; the better the guess, the fewer keys a search has to look at.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "parts"))]
     pub(crate) fn new(capacity: usize, common: impl Into<Common>) -> Option<(Self, Inserter)> {
         Self::recycling(capacity, common, None)
     }
