@@ -1,5 +1,5 @@
-//! Integration tests that may run beside each other, in one binary: linking each file by itself takes
-//! longer than most of the tests. Tests that measure time are binaries of their own.
+//! Integration tests that may run beside each other, in one binary, so that the runner is linked once.
+//! Tests that measure time are binaries of their own.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that gives up fails the test that called it")]
 

@@ -1,7 +1,7 @@
 //! Access: bearer tokens with roles, and whom a request counts for.
 //!
-//! Tokens are kept as SHA-256 digests of 256 random bits, so a digest that is read does not help to
-//! guess one. Without tokens everyone may read, and only this machine may write.
+//! Only SHA-256 digests of tokens are kept. A token must be random, because a digest does not protect a
+//! word that can be guessed. Without tokens everyone may read, and only this machine may write.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -57,11 +57,18 @@ impl Role {
     /// The role that a request needs.
     fn needed(method: &Method, path: &str) -> Self {
         let is_read = method == Method::GET || method == Method::HEAD;
-        if is_read || (method == Method::POST && path.ends_with("/search")) {
+        if is_read
+            || (method == Method::POST && path.starts_with("/v1/collections/") && path.ends_with("/search"))
+        {
             return Self::Read;
         }
-        let is_of_documents = path.contains("/documents") || path.starts_with("/v1/keys/");
-        if is_of_documents { Self::Write } else { Self::Admin }
+        // By its place, because a collection may have any name, `documents` too.
+        let mut segments = path.split('/').skip(1);
+        match [(); 4].map(|()| segments.next()) {
+            [Some("v1"), Some("collections"), Some(_), Some("documents")] => Self::Write,
+            [Some("v1"), Some("keys"), Some(_), None] => Self::Write,
+            _ => Self::Admin,
+        }
     }
 }
 
@@ -187,38 +194,38 @@ impl Access {
     }
 
     fn decide(&self, needed: Role, credentials: &Credentials<'_>, address: IpAddr) -> Result<(), Problem> {
-        let (role, client) = match credentials.bearer()? {
+        let role = match credentials.bearer()? {
             Some(sent) => {
                 let Some(token) = self.tokens.find(sent) else {
                     // Guesses count for the address, so that they are limited, too.
-                    self.limit(&address.to_string())?;
+                    self.limit(&address)?;
                     return Err(unauthorized("the token is not known"));
                 };
-                (token.role, format!("token {}", token.name))
+                self.limit(&format_args!("token {}", token.name))?;
+                token.role
             }
             None if self.tokens.is_empty() => {
-                let role = if address.is_loopback() { Role::Admin } else { Role::Read };
-                (role, address.to_string())
+                self.limit(&address)?;
+                if address.is_loopback() { Role::Admin } else { Role::Read }
             }
             None => {
-                self.limit(&address.to_string())?;
+                self.limit(&address)?;
                 return Err(unauthorized("a token is needed: send `Authorization: Bearer TOKEN`"));
             }
         };
-        self.limit(&client)?;
         if role >= needed {
             return Ok(());
         }
         let detail = if self.tokens.is_empty() {
-            "without tokens only this machine may write; create one with `plumbkv token`".to_owned()
+            "without tokens only this machine may write".to_owned()
         } else {
             format!("the token may {}, and the request needs {}", role.name(), needed.name())
         };
         Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", detail))
     }
 
-    fn limit(&self, client: &str) -> Result<(), Problem> {
-        self.limiter.as_ref().map_or(Ok(()), |limiter| limiter.check(client))
+    fn limit(&self, client: &dyn std::fmt::Display) -> Result<(), Problem> {
+        self.limiter.as_ref().map_or(Ok(()), |limiter| limiter.check(client.to_string()))
     }
 
     /// The address a request comes from: that of the connection, or what trusted proxies say.
@@ -319,6 +326,8 @@ mod tests {
             (Method::DELETE, "/v1/collections/a/documents/x", [403, 200, 200]),
             (Method::PUT, "/v1/keys/x", [403, 200, 200]),
             (Method::DELETE, "/v1/collections/a", [403, 403, 200]),
+            (Method::DELETE, "/v1/collections/documents", [403, 403, 200]),
+            (Method::PUT, "/v1/collections/search", [403, 403, 200]),
             (Method::POST, "/v1/checkpoint", [403, 403, 200]),
         ] {
             assert_eq!(

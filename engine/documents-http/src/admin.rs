@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::body::whole;
 use crate::collections::respond;
-use crate::openapi::ProblemBody;
-use crate::parameters::Parameters;
+use crate::openapi::{Bodied, Common, Storing};
+use crate::parameters::NoParameters;
 use crate::problem::Problem;
 use crate::{Store, blocking};
 
@@ -33,14 +33,10 @@ pub(crate) struct Checkpoint {
     responses(
         (status = 200, description = "The store can store", body = Object),
         (status = 503, description = "It cannot", body = Object),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json")
+        Common
     )
 )]
-pub(crate) async fn status(State(store): State<Store>, uri: Uri) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
+pub(crate) async fn status(State(store): State<Store>, _: NoParameters) -> Result<Response, Problem> {
     blocking(move || {
         let stats = store.database().storage_stats()?;
         let collections: Vec<Value> = store
@@ -80,15 +76,10 @@ pub(crate) async fn status(State(store): State<Store>, uri: Uri) -> Result<Respo
     tag = "administration",
     responses(
         (status = 200, description = "Merged", body = Object),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Storing
     )
 )]
-pub(crate) async fn compact(State(store): State<Store>, uri: Uri) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
+pub(crate) async fn compact(State(store): State<Store>, _: NoParameters) -> Result<Response, Problem> {
     blocking(move || {
         store.database().compact()?;
         Ok(respond(StatusCode::OK, &json!({ "tables": store.database().storage_stats()?.tables() })))
@@ -104,20 +95,14 @@ pub(crate) async fn compact(State(store): State<Store>, uri: Uri) -> Result<Resp
     request_body = Checkpoint,
     responses(
         (status = 200, description = "Copied", body = Object),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Bodied, Storing
     )
 )]
 pub(crate) async fn checkpoint(
     State(store): State<Store>,
-    uri: Uri,
+    _: NoParameters,
     body: Body,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     let bytes = whole(body, MAX_REQUEST_BYTES).await?;
     let request: Checkpoint = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::invalid(format!(

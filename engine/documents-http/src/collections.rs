@@ -2,15 +2,15 @@
 
 use axum::body::Body;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::LOCATION;
-use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use plumbkv_documents::{Collection, Kind, Schema};
+use plumbkv_documents::{Collection, Kind, Schema, merge_patch};
 use serde_json::{Value, json};
 
 use crate::body::whole;
-use crate::openapi::{CollectionBody, CollectionsBody, ProblemBody, SchemaBody};
-use crate::parameters::Parameters;
+use crate::openapi::{Bodied, CollectionBody, CollectionsBody, Common, Missing, SchemaBody, Storing};
+use crate::parameters::NoParameters;
 use crate::path::Named;
 use crate::problem::Problem;
 use crate::{Store, blocking};
@@ -43,14 +43,10 @@ pub(crate) fn respond(status: StatusCode, value: &Value) -> Response {
     tag = "collections",
     responses(
         (status = 200, description = "All collections", body = CollectionsBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json")
+        Common
     )
 )]
-pub(crate) async fn list(State(store): State<Store>, uri: Uri) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
+pub(crate) async fn list(State(store): State<Store>, _: NoParameters) -> Result<Response, Problem> {
     let all: Vec<Value> =
         store.names().iter().filter_map(|name| store.get(name).ok()).map(|one| described(&one)).collect();
     Ok(respond(StatusCode::OK, &json!({ "collections": all })))
@@ -63,19 +59,14 @@ pub(crate) async fn list(State(store): State<Store>, uri: Uri) -> Result<Respons
     params(("collection" = String, Path, description = "Name of a collection")),
     responses(
         (status = 200, description = "The collection", body = CollectionBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing
     )
 )]
 pub(crate) async fn get(
     State(store): State<Store>,
     Named(name): Named<String>,
-    uri: Uri,
+    _: NoParameters,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     Ok(respond(StatusCode::OK, &described(&*store.get(&name)?)))
 }
 
@@ -89,21 +80,15 @@ pub(crate) async fn get(
     responses(
         (status = 200, description = "Changed", body = CollectionBody),
         (status = 201, description = "Created", body = CollectionBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Bodied, Storing
     )
 )]
 pub(crate) async fn put(
     State(store): State<Store>,
     Named(name): Named<String>,
-    uri: Uri,
+    _: NoParameters,
     body: Body,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     let schema = Schema::parse(&whole(body, MAX_SCHEMA_BYTES).await?)?;
     blocking(move || match store.create(&name, schema.clone()) {
         Ok(collection) => {
@@ -128,31 +113,20 @@ pub(crate) async fn put(
     request_body(content = Object, content_type = "application/merge-patch+json"),
     responses(
         (status = 200, description = "Changed", body = CollectionBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing, Bodied, Storing
     )
 )]
 pub(crate) async fn patch(
     State(store): State<Store>,
     Named(name): Named<String>,
-    uri: Uri,
+    _: NoParameters,
     body: Body,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
-    let bytes = whole(body, MAX_SCHEMA_BYTES).await?;
-    let patch: Value =
-        serde_json::from_slice(&bytes).map_err(|error| Problem::invalid(format!("invalid JSON: {error}")))?;
+    let patch = whole(body, MAX_SCHEMA_BYTES).await?;
     blocking(move || {
-        let before = store.get(&name)?.schema();
-        let mut schema =
-            serde_json::to_value(before).map_err(|error| Problem::internal(error.to_string()))?;
-        merge(&mut schema, patch);
-        store.change(&name, Schema::parse(schema.to_string().as_bytes())?)?;
+        let before = serde_json::to_vec(&store.get(&name)?.schema());
+        let before = before.map_err(|error| Problem::internal(error.to_string()))?;
+        store.change(&name, Schema::parse(&merge_patch(&before, &patch)?)?)?;
         Ok(respond(StatusCode::OK, &described(&*store.get(&name)?)))
     })
     .await
@@ -165,42 +139,17 @@ pub(crate) async fn patch(
     params(("collection" = String, Path, description = "Name of a collection")),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing, Storing
     )
 )]
 pub(crate) async fn delete(
     State(store): State<Store>,
     Named(name): Named<String>,
-    uri: Uri,
+    _: NoParameters,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     blocking(move || {
         store.delete(&name)?;
         Ok(StatusCode::NO_CONTENT.into_response())
     })
     .await
-}
-
-/// RFC 7396.
-fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(members) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    let Some(object) = target.as_object_mut() else { return };
-    for (name, value) in members {
-        if value.is_null() {
-            object.shift_remove(&name);
-        } else {
-            merge(object.entry(name).or_insert(Value::Null), value);
-        }
-    }
 }

@@ -7,13 +7,13 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use plumbkv::NonBlocking;
 use plumbkv_documents::limits::{MAX_DOCUMENT_BYTES, MAX_LIMIT};
-use plumbkv_documents::{Collection, Condition, Document, Kind};
+use plumbkv_documents::{Condition, Document, Kind};
 use serde_json::json;
 
 use crate::body::{Format, format, whole};
 use crate::collections::respond;
-use crate::openapi::{PageBody, ProblemBody, WrittenBody};
-use crate::parameters::Parameters;
+use crate::openapi::{Bodied, Common, Conditional, Missing, PageBody, Storing, Typed, WrittenBody};
+use crate::parameters::{NoParameters, Parameters};
 use crate::path::Named;
 use crate::problem::Problem;
 use crate::{Store, blocking};
@@ -26,7 +26,7 @@ pub(crate) fn entity_tag(version: u64) -> String {
     format!("\"{version}\"")
 }
 
-/// The versions in a header of entity tags; `None` for `*`.
+/// The entity tags in a header; `None` where it is missing.
 fn versions(headers: &HeaderMap, name: HeaderName) -> Result<Option<Tags>, Problem> {
     if !headers.contains_key(&name) {
         return Ok(None);
@@ -68,10 +68,6 @@ fn condition(headers: &HeaderMap) -> Result<Condition, Problem> {
     }
 }
 
-fn found(collection: &Collection, id: &str) -> Result<Option<Document>, Problem> {
-    Ok(collection.get(id)?)
-}
-
 fn answer(
     document: Option<Document>,
     id: &str,
@@ -102,20 +98,15 @@ fn answer(
     responses(
         (status = 200, description = "The document as it was received", body = Object),
         (status = 304, description = "Not modified"),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing
     )
 )]
 pub(crate) async fn get(
     State(store): State<Store>,
     Named((name, id)): Named<(String, String)>,
-    uri: Uri,
+    _: NoParameters,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     let collection = store.get(&name)?;
     // Most documents are in memory; only one that is not is read on another thread.
     let at_once = {
@@ -125,7 +116,7 @@ pub(crate) async fn get(
     let document = match at_once {
         Err(error) if error.kind() == Kind::WouldBlock => {
             let id = id.clone();
-            blocking(move || found(&collection, &id)).await?
+            blocking(move || Ok(collection.get(&id)?)).await?
         }
         other => other?,
     };
@@ -142,25 +133,16 @@ pub(crate) async fn get(
     responses(
         (status = 200, description = "Replaced", body = WrittenBody),
         (status = 201, description = "Created", body = WrittenBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 412, description = "a condition does not hold", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "unsupported media type", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing, Conditional, Bodied, Typed, Storing
     )
 )]
 pub(crate) async fn put(
     State(store): State<Store>,
     Named((name, id)): Named<(String, String)>,
-    uri: Uri,
+    _: NoParameters,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     let condition = condition(&headers)?;
     expect_json(&headers)?;
     let json = whole(body, MAX_DOCUMENT_BYTES).await?;
@@ -181,25 +163,16 @@ pub(crate) async fn put(
     request_body(content = Object, content_type = "application/merge-patch+json"),
     responses(
         (status = 200, description = "Changed", body = WrittenBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 412, description = "a condition does not hold", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "unsupported media type", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing, Conditional, Bodied, Typed, Storing
     )
 )]
 pub(crate) async fn patch(
     State(store): State<Store>,
     Named((name, id)): Named<(String, String)>,
-    uri: Uri,
+    _: NoParameters,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     let condition = condition(&headers)?;
     expect_json(&headers)?;
     let patch = whole(body, MAX_DOCUMENT_BYTES).await?;
@@ -218,22 +191,15 @@ pub(crate) async fn patch(
         ("id" = String, Path, description = "Id of a document")),
     responses(
         (status = 200, description = "Deleted", body = WrittenBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 412, description = "a condition does not hold", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing, Conditional, Storing
     )
 )]
 pub(crate) async fn delete(
     State(store): State<Store>,
     Named((name, id)): Named<(String, String)>,
-    uri: Uri,
+    _: NoParameters,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     let condition = condition(&headers)?;
     blocking(move || {
         let deleted = store.get(&name)?.delete(&id, &condition)?;
@@ -269,11 +235,7 @@ fn written(status: StatusCode, version: u64) -> Response {
         ("cursor" = Option<String>, Query, description = "`next` of the page before")),
     responses(
         (status = 200, description = "Documents by id", body = PageBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing
     )
 )]
 pub(crate) async fn list(

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::body::{cut, format};
 use crate::collections::respond;
-use crate::openapi::{IngestBody, ProblemBody};
+use crate::openapi::{Bodied, Common, IngestBody, Missing, Storing, Typed};
 use crate::parameters::Parameters;
 use crate::path::Named;
 use crate::problem::Problem;
@@ -86,14 +86,7 @@ impl Outcome {
         (status = 200, description = "All stored", body = IngestBody),
         (status = 207, description = "Some stored", body = IngestBody),
         (status = 422, description = "None stored", body = IngestBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "unsupported media type", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing, Bodied, Typed, Storing
     )
 )]
 pub(crate) async fn post(

@@ -12,8 +12,8 @@ use plumbkv::{Database, Expiry, Lifetime, SetOptions};
 
 use crate::blocking;
 use crate::body::whole;
-use crate::openapi::ProblemBody;
-use crate::parameters::Parameters;
+use crate::openapi::{Bodied, Common, Missing, Storing};
+use crate::parameters::{NoParameters, Parameters};
 use crate::path::Named;
 use crate::problem::Problem;
 
@@ -32,19 +32,14 @@ pub(crate) type Keys = Arc<Database>;
     params(("key" = String, Path, description = "A key")),
     responses(
         (status = 200, description = "The value", body = Vec<u8>, content_type = "application/octet-stream"),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing
     )
 )]
 pub(crate) async fn get(
     State(keys): State<Keys>,
     Named(key): Named<String>,
-    uri: Uri,
+    _: NoParameters,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     blocking(move || {
         let Some(value) = keys.get(key.as_bytes())? else { return Err(Problem::no_key(&key)) };
         let mut response = ([(CONTENT_TYPE, "application/octet-stream")], value).into_response();
@@ -66,12 +61,7 @@ pub(crate) async fn get(
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
         (status = 204, description = "Stored"),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 507, description = "no room", body = ProblemBody, content_type = "application/problem+json")
+        Common, Bodied, Storing
     )
 )]
 pub(crate) async fn put(
@@ -106,19 +96,14 @@ pub(crate) async fn put(
     params(("key" = String, Path, description = "A key")),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing
     )
 )]
 pub(crate) async fn delete(
     State(keys): State<Keys>,
     Named(key): Named<String>,
-    uri: Uri,
+    _: NoParameters,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     blocking(move || match keys.delete(key.as_bytes())? {
         true => Ok(StatusCode::NO_CONTENT.into_response()),
         false => Err(Problem::no_key(&key)),

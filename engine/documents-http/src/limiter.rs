@@ -1,6 +1,7 @@
 //! Rate limits: requests of a token or an address in a second, by a token bucket each.
 
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::http::StatusCode;
 use governor::clock::{Clock as _, DefaultClock};
@@ -8,14 +9,15 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use crate::problem::Problem;
 
-/// Clients from which on those that were not seen lately are forgotten.
-const FORGET_FROM: usize = 10_000;
+/// Requests between two times that clients not seen lately are forgotten: each time all are visited.
+const FORGET_EACH: u32 = 10_000;
 
 /// Limits requests of each client by itself.
 pub struct Limiter {
     all: DefaultKeyedRateLimiter<String>,
     clock: DefaultClock,
     per_second: NonZeroU32,
+    checks: AtomicU32,
 }
 
 impl Limiter {
@@ -26,15 +28,16 @@ impl Limiter {
             all: RateLimiter::keyed(Quota::per_second(per_second)),
             clock: DefaultClock::default(),
             per_second,
+            checks: AtomicU32::new(0),
         }
     }
 
     /// Counts a request of a client.
-    pub(crate) fn check(&self, client: &str) -> Result<(), Problem> {
-        if self.all.len() > FORGET_FROM {
+    pub(crate) fn check(&self, client: String) -> Result<(), Problem> {
+        if self.checks.fetch_add(1, Ordering::Relaxed) % FORGET_EACH == FORGET_EACH - 1 {
             self.all.retain_recent();
         }
-        self.all.check_key(&client.to_owned()).map(drop).map_err(|limited| {
+        self.all.check_key(&client).map(drop).map_err(|limited| {
             let wait = limited.wait_time_from(self.clock.now());
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             let detail =
@@ -52,10 +55,10 @@ mod tests {
     fn each_client_has_a_limit_of_its_own() {
         let limiter = Limiter::new(NonZeroU32::new(3).unwrap());
         for _ in 0..3 {
-            assert!(limiter.check("a").is_ok());
+            assert!(limiter.check("a".to_owned()).is_ok());
         }
-        let problem = limiter.check("a").unwrap_err();
+        let problem = limiter.check("a".to_owned()).unwrap_err();
         assert_eq!(problem.status(), StatusCode::TOO_MANY_REQUESTS);
-        assert!(limiter.check("b").is_ok());
+        assert!(limiter.check("b".to_owned()).is_ok());
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
+use utoipa::{IntoResponses, OpenApi, ToSchema};
 
 use crate::problem::Problem;
 use crate::{admin, collections, documents, ingest, keys, search};
@@ -45,6 +46,45 @@ struct Interface;
 pub(crate) async fn get() -> Result<Response, Problem> {
     let json = Interface::openapi().to_json().map_err(|error| Problem::internal(error.to_string()))?;
     Ok(([(CONTENT_TYPE, "application/json")], json).into_response())
+}
+
+/// A set of problem responses, for the handlers' lists.
+macro_rules! problems {
+    ($($(#[$about:meta])* $name:ident: $($status:literal $description:literal),+;)+) => {$(
+        $(#[$about])*
+        pub(crate) struct $name;
+
+        impl IntoResponses for $name {
+            fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+                [$(problem_response($status, $description)),+].into()
+            }
+        }
+    )+};
+}
+
+problems! {
+    /// Any request.
+    Common: "400" "a parameter is not valid", "401" "a token is needed", "403" "the token does not allow it",
+        "429" "too many requests";
+    /// Requests that name a collection, a document or a key.
+    Missing: "404" "there is none";
+    /// Writes with a condition.
+    Conditional: "412" "the condition does not hold";
+    /// Requests with a body.
+    Bodied: "413" "the body is too large";
+    /// Bodies of several media types.
+    Typed: "415" "unsupported media type";
+    /// Requests that store.
+    Storing: "507" "no room";
+    /// Searches.
+    Searching: "410" "the cursor is of an earlier schema", "503" "the index is not ready",
+        "504" "the version did not become searchable in time";
+}
+
+fn problem_response(status: &str, description: &str) -> (String, RefOr<utoipa::openapi::Response>) {
+    let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("ProblemBody"))).build();
+    let response = ResponseBuilder::new().description(description).content("application/problem+json", body);
+    (status.to_owned(), RefOr::T(response.build()))
 }
 
 /// An error (RFC 9457).

@@ -1,9 +1,23 @@
 //! Query parameters: each known, given once, and decoded strictly.
 
+use axum::extract::FromRequestParts;
 use axum::http::Uri;
+use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
+use plumbkv_documents::hint;
 
 use crate::problem::Problem;
+
+/// A request without parameters; others are refused.
+pub(crate) struct NoParameters;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoParameters {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Parameters::parse(&parts.uri, &[]).map(|_| Self)
+    }
+}
 
 /// The parameters of a request.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,7 +35,10 @@ impl Parameters {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (decoded(name)?, decoded(value)?);
             if !known.contains(&&*name) {
-                return Err(Problem::invalid(format!("unknown parameter `{name}`; {}", hint(&name, known))));
+                return Err(Problem::invalid(format!(
+                    "unknown parameter `{name}`; {}",
+                    hint(&name, known.iter().copied())
+                )));
             }
             if all.iter().any(|(other, _)| *other == name) {
                 return Err(Problem::invalid(format!("the parameter `{name}` is there twice; give it once")));
@@ -72,16 +89,6 @@ fn decoded(text: &str) -> Result<String, Problem> {
     decoded
         .map(|text| text.into_owned())
         .map_err(|_| Problem::invalid(format!("{text:?} is not UTF-8 when decoded")))
-}
-
-/// The nearest known name, or all of them.
-pub(crate) fn hint(unknown: &str, known: &[&str]) -> String {
-    let distances = known.iter().map(|name| (strsim::damerau_levenshtein(unknown, name), *name));
-    match distances.filter(|(distance, name)| *distance <= 1 + name.len() / 4).min() {
-        Some((_, nearest)) => format!("did you mean `{nearest}`?"),
-        None if known.is_empty() => "there are none".to_owned(),
-        None => format!("there are: {}", known.join(", ")),
-    }
 }
 
 #[cfg(test)]

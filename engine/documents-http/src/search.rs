@@ -13,8 +13,8 @@ use serde_json::json;
 
 use crate::body::whole;
 use crate::documents::push_hit;
-use crate::openapi::{FoundBody, ProblemBody};
-use crate::parameters::Parameters;
+use crate::openapi::{Bodied, Common, FoundBody, Missing, Searching};
+use crate::parameters::{NoParameters, Parameters};
 use crate::path::Named;
 use crate::problem::Problem;
 use crate::{Store, blocking};
@@ -125,14 +125,7 @@ impl Request {
         ("timeout" = Option<u64>, Query, description = "Milliseconds to wait")),
     responses(
         (status = 200, description = "A page of hits", body = FoundBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 410, description = "the cursor is stale", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "not ready", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 504, description = "timeout", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing, Searching
     )
 )]
 pub(crate) async fn get(
@@ -152,24 +145,15 @@ pub(crate) async fn get(
     request_body = Request,
     responses(
         (status = 200, description = "A page of hits", body = FoundBody),
-        (status = 400, description = "invalid", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "a token is needed", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "the token does not allow it", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 404, description = "not found", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 410, description = "the cursor is stale", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "too large", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 429, description = "too many requests", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "not ready", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 504, description = "timeout", body = ProblemBody, content_type = "application/problem+json")
+        Common, Missing, Bodied, Searching
     )
 )]
 pub(crate) async fn post(
     State(store): State<Store>,
     Named(name): Named<String>,
-    uri: Uri,
+    _: NoParameters,
     body: Body,
 ) -> Result<Response, Problem> {
-    Parameters::parse(&uri, &[])?;
     let bytes = whole(body, MAX_SEARCH_BYTES).await?;
     let request = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::invalid(format!("invalid search: {error}; members are {}", PARAMETERS.join(", ")))

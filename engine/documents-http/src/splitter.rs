@@ -72,7 +72,7 @@ impl Splitter {
         }
     }
 
-    /// The stream is over.
+    /// The stream has ended.
     pub(crate) fn finish(mut self, pieces: &mut Vec<Piece>) -> Result<(), Broken> {
         match (self.format, self.place) {
             (Format::Lines, _) => {

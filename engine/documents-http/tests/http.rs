@@ -201,6 +201,11 @@ async fn the_interface_is_described() {
     let search = &described["paths"]["/v1/collections/{collection}/search"];
     assert!(search["get"]["parameters"].as_array().is_some_and(|all| all.len() == 13), "{search}");
     assert_eq!(described["paths"].as_object().map(serde_json::Map::len), Some(9));
+    let delete = &described["paths"]["/v1/collections/{collection}/documents/{id}"]["delete"]["responses"];
+    let statuses: Vec<&String> = delete.as_object().unwrap().keys().collect();
+    assert_eq!(statuses, ["200", "400", "401", "403", "404", "412", "429", "507"]);
+    let body = &delete["412"]["content"]["application/problem+json"]["schema"]["$ref"];
+    assert_eq!(body, "#/components/schemas/ProblemBody");
 }
 
 #[tokio::test]

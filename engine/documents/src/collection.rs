@@ -25,7 +25,7 @@ use crate::stored;
 
 pub use listing::Page;
 pub(crate) use publishing::Published;
-pub use writing::{Condition, Deleted, Put, Refusal};
+pub use writing::{Condition, Deleted, Put, Refusal, merge_patch};
 
 /// A document as it was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Collection {
 
     pub(crate) fn define(&self, meta: Meta) {
         *self.definition.write() = Arc::new(meta);
-        self.ask_for_pass();
+        self.request_pass();
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -148,7 +148,7 @@ impl Collection {
         self.was_published.notify_all();
     }
 
-    pub(crate) fn ask_for_pass(&self) {
+    pub(crate) fn request_pass(&self) {
         if let Some(this) = self.this.upgrade() {
             self.store.queue.push(&this);
         }
@@ -161,7 +161,7 @@ impl Collection {
         Ok(())
     }
 
-    /// The document with an id. The index is not asked.
+    /// The document with an id. The index is not read.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -16,7 +16,7 @@
 //! let version = shop.put(br#"{"sku": "a1", "title": "A red lamp", "price": 12.5}"#)?.version;
 //! assert!(shop.get("a1")?.is_some());
 //!
-//! let mut search = Search::parse_words("lamp");
+//! let mut search = Search::for_words("lamp");
 //! search.filter = Some("price < 20".to_owned());
 //! search.after = Some(Wait::for_version(version));
 //! let found = shop.search(&search)?;
@@ -43,8 +43,9 @@ mod search;
 mod stored;
 mod value;
 
-pub use collection::{Collection, Condition, Deleted, Document, Page, Put, Refusal, Status};
+pub use collection::{Collection, Condition, Deleted, Document, Page, Put, Refusal, Status, merge_patch};
 pub use collections::{Collections, Options};
 pub use error::{Error, Kind, Result};
+pub use names::hint;
 pub use schema::{FieldType, Language, Schema};
 pub use search::{FacetCount, Found, Hit, Search, Wait};

@@ -40,7 +40,8 @@ pub(crate) fn fault_of_id(id: &str) -> Option<String> {
 }
 
 /// The nearest of these names, as a hint for a name that is unknown.
-pub(crate) fn hint<'a>(unknown: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+#[must_use]
+pub fn hint<'a>(unknown: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let nearest = known
         .clone()
         .map(|name| (strsim::damerau_levenshtein(unknown, name), name))
@@ -50,11 +51,7 @@ pub(crate) fn hint<'a>(unknown: &str, known: impl Iterator<Item = &'a str> + Clo
         return format!("did you mean `{name}`?");
     }
     let all: Vec<&str> = known.take(20).collect();
-    if all.is_empty() {
-        "the collection has none".to_owned()
-    } else {
-        format!("there are: {}", all.join(", "))
-    }
+    if all.is_empty() { "there are none".to_owned() } else { format!("there are: {}", all.join(", ")) }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ fn work(directory: &Path, seed: u64) {
     };
     let mut random = fastrand::Rng::with_seed(seed);
     let mut out = std::io::stdout().lock();
-    // Numbers grow over all children, so that each write is told from those before.
+    // Numbers grow over all children, so that each write differs from those before.
     let first = seed * 1_000_000;
     for number in first.. {
         let id = random.usize(..IDS);

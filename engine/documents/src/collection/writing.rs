@@ -169,7 +169,6 @@ impl Collection {
     /// # Errors
     /// It is not there, the condition does not hold, or the patched document does not fit the schema.
     pub fn patch(&self, id: &str, patch: &[u8], condition: &Condition) -> Result<Put> {
-        Members::checked(patch).map_err(|fault| Error::invalid(format!("the patch: {fault}")))?;
         let definition = self.definition();
         let mut writing = self.begin_write()?;
         self.check_condition(id, condition)?;
@@ -259,7 +258,7 @@ impl Collection {
         batch.set(&keys::journal_entry(self.number(), version), entry);
         batch.set(&keys::version(self.number()), &version.to_be_bytes());
         self.database().write(&batch)?;
-        self.ask_for_pass();
+        self.request_pass();
         Ok(version)
     }
 }
@@ -273,14 +272,17 @@ impl Fault {
     }
 }
 
-/// A document with a patch applied. Members that the patch leaves alone keep their bytes.
-fn merge_patch(document: &[u8], patch: &[u8]) -> Result<Vec<u8>> {
+/// Applies a JSON merge patch (RFC 7396) to an object. Members that the patch leaves alone keep their bytes.
+///
+/// # Errors
+/// The patch is not a valid JSON object.
+pub fn merge_patch(document: &[u8], patch: &[u8]) -> Result<Vec<u8>> {
     use serde_json::value::RawValue;
     let raw = |json: &str| {
         RawValue::from_string(json.to_owned()).map_err(|error| Error::invalid(error.to_string()))
     };
     let before = Members::of_stored(document).map_err(Error::storage)?;
-    let changes = Members::of_stored(patch).map_err(Error::invalid)?;
+    let changes = Members::checked(patch).map_err(|fault| Error::invalid(format!("the patch: {fault}")))?;
     let mut merged: Vec<(String, Box<RawValue>)> = Vec::new();
     for (name, json) in before.iter() {
         match changes.get(name) {

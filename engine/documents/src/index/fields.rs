@@ -98,7 +98,7 @@ impl Fields {
 
     /// The index entry of a document. A value that is not of its field's type, because the document
     /// is older than the schema, is left out.
-    pub(crate) fn document(&self, id: &str, members: &Members<'_>) -> Result<TantivyDocument> {
+    pub(crate) fn document(&self, id: &str, members: &Members<'_>) -> TantivyDocument {
         let mut document = TantivyDocument::default();
         document.add_text(self.id, id);
         for (name, json) in members.iter() {
@@ -117,13 +117,13 @@ impl Fields {
                 }
             }
         }
-        Ok(document)
+        document
     }
 
     /// The same, from the bytes that the store holds.
     pub(crate) fn stored_document(&self, id: &str, json: &[u8]) -> Result<TantivyDocument> {
         let members = Members::of_stored(json)
             .map_err(|fault| Error::storage(format!("the stored document {id:?} cannot be read: {fault}")))?;
-        self.document(id, &members)
+        Ok(self.document(id, &members))
     }
 }

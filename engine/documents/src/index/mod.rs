@@ -167,7 +167,7 @@ mod tests {
         for number in 0..100 {
             let json = format!(r#"{{"id":"{number}","a":"x","t":"some words","n":{number}}}"#);
             let members = Members::checked(json.as_bytes()).unwrap();
-            let document = index.fields.document(&number.to_string(), &members).unwrap();
+            let document = index.fields.document(&number.to_string(), &members);
             writer.add_document(document).unwrap();
         }
         index.commit(&mut writer, 7).unwrap();

@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Queue {
-    /// Asks for a pass of a collection, unless one is due anyway.
+    /// Requests a pass of a collection, unless one is due anyway.
     pub(crate) fn push(&self, collection: &Arc<Collection>) {
         let mut state = self.state.lock();
         if !state.is_closing && state.numbers.insert(collection.number()) {

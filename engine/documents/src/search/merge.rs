@@ -48,9 +48,8 @@ impl<'a> Place<'a> {
             let keys = (self.candidate.keys[index], other.candidate.keys[index]);
             let has_texts = self.segment.texts[index].is_some() && other.segment.texts[index].is_some();
             let decided = if has_texts && keys.0 != MISSING && keys.1 != MISSING {
-                let of =
-                    |place: &Self| place.text(index, lane.is_descending).map(|text| text.map(str::to_owned));
-                let texts = of(self)?.cmp(&of(other)?);
+                let texts =
+                    self.text(index, lane.is_descending)?.cmp(&other.text(index, lane.is_descending)?);
                 if lane.is_descending { texts.reverse() } else { texts }
             } else {
                 keys.0.cmp(&keys.1)

@@ -71,7 +71,7 @@ impl Default for Search {
 impl Search {
     /// A search for words, with defaults for all else.
     #[must_use]
-    pub fn parse_words(words: &str) -> Self {
+    pub fn for_words(words: &str) -> Self {
         Self { words: words.to_owned(), ..Self::default() }
     }
 }
@@ -105,7 +105,7 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// Cursor of the next page. `None` on the last page, and where hits are sorted by relevance.
     pub next: Option<String>,
-    /// Counts of values, in the order asked for.
+    /// Counts of values, in the order of [`Search::facets`].
     pub facets: Vec<Vec<FacetCount>>,
 }
 
@@ -119,7 +119,7 @@ pub struct Hit {
     pub version: u64,
     /// Relevance (BM25), where the search has words and sorts by it.
     pub score: Option<f32>,
-    /// Its bytes, or an object of the members asked for.
+    /// Its bytes, or an object of the members in [`Search::fields`].
     pub json: Vec<u8>,
 }
 

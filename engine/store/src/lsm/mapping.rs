@@ -99,7 +99,7 @@ impl Drop for Mapping {
         }
         for start in (0..self.len).step_by(RETURNED_AT_ONCE) {
             let len = RETURNED_AT_ONCE.min(self.len - start);
-            // SAFETY: the range lies in the mapping, which is this one's, and references into it cannot outlive its owner.
+            // SAFETY: the range is inside this mapping, and no reference into it outlives its owner.
             let _ = unsafe { madvise(self.at(start).as_ptr().cast(), len, Advice::LinuxDontNeed) };
         }
         // SAFETY: as above.

@@ -59,7 +59,7 @@ impl Arena {
             self.make_resident(end);
         }
         if at < self.dirty {
-            // SAFETY: the range lies in the mapping, and was given to nobody yet.
+            // SAFETY: the range is inside the mapping, and was not handed out before.
             unsafe { self.at(at).write_bytes(0, end.min(self.dirty) - at) };
         }
         self.used.store(end, Ordering::Relaxed);

@@ -1,8 +1,9 @@
-//! Which memory does the next memtable get? That of one that was flushed, so that its writers take no page faults.
+//! Recycler: the memory of a flushed memtable, reused by the next one, so that writers take no page faults.
 //!
-//! A page fault of a large page zeroes 2 MiB; on a virtual machine whose hypervisor takes back free memory it takes 5 ms, and meanwhile no
-//! client of a server is answered. At most one mapping is kept, so a store that writes holds no more memory than while it flushes; a store
-//! that is idle gives it back ([`Recycler::clear`]).
+//! A page fault of a large page zeroes 2 MiB. On a virtual machine whose hypervisor takes back free
+//! memory it takes up to 5 ms, and the clients of a server wait meanwhile. At most one mapping is kept,
+//! so a store that writes holds no more memory than while it flushes. An idle store returns it
+//! ([`Recycler::clear`]).
 
 use crate::lsm::mapping::Mapping;
 use parking_lot::Mutex;
