@@ -44,16 +44,19 @@ const CANDIDATES: Partial<Record<string, Scale[]>> = {
   ratio: [{unit: '', factor: 1}],
 };
 
-/** Whether a figure's order of magnitude is within three of its unit's: 0.001 to 9,999. Nothing is nothing in any unit. */
+/** From here on a figure with one digit is shown as 10,000. */
+const OUT_OF_REACH = 9_500;
+
+/** Whether a figure's order of magnitude is within three of its unit's, as it is shown: 0.001 to 9,499. Nothing is nothing in any unit. */
 export function isWithinReach(scaled: number): boolean {
-  return scaled === 0 || (Math.abs(scaled) >= 0.001 && Math.abs(scaled) < 9_999.5);
+  return scaled === 0 || (Math.abs(scaled) >= 0.001 && Math.abs(scaled) < OUT_OF_REACH);
 }
 
-/** How badly a figure reads: 1 to 999 reads best, less than 0.001 is shown as just that, and more than 9,999 as seldom as can be. */
+/** How badly a figure reads: 1 to 999 reads best, less than 0.001 is shown as just that, and more than is within reach as seldom as can be. */
 function cost(scaled: number): number {
   const size = Math.abs(scaled);
   if (size === 0 || (size >= 1 && size < 999.5)) return 0;
-  if (size >= 0.1 && size < 9_999.5) return 1;
+  if (size >= 0.1 && size < OUT_OF_REACH) return 1;
   if (size < 0.1) return size >= 0.01 ? 3 : isWithinReach(size) ? 6 : 9;
   return 1000;
 }
