@@ -24,6 +24,7 @@ mod monitor;
 mod pause;
 mod process;
 mod pushes;
+mod random;
 mod reactor;
 #[cfg(test)]
 #[path = "reference_test.rs"]

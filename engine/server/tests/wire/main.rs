@@ -40,3 +40,4 @@ mod tls;
 mod tools;
 mod tracking;
 mod transactions;
+mod web;
