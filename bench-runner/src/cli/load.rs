@@ -212,12 +212,9 @@ impl Args {
                 ProtocolFlag::Resp2 => Protocol::Resp2,
                 ProtocolFlag::Resp3 => Protocol::Resp3,
                 ProtocolFlag::Memcached => Protocol::Memcached,
-                ProtocolFlag::Http => Protocol::Http(http::Target {
-                    host,
-                    path_prefix: self.http_path.clone(),
-                    close: false,
-                    json: false,
-                }),
+                ProtocolFlag::Http => {
+                    Protocol::Http(http::Target { host, path_prefix: self.http_path.clone(), close: false })
+                }
             },
             ..Workload::default()
         }

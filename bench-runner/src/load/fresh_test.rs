@@ -65,7 +65,6 @@ fn visit(address: &Address, clients: u32, threads: usize, stretch: &Stretch) -> 
             host: "test".to_owned(),
             path_prefix: "/".to_owned(),
             close: true,
-            json: false,
         }),
         length: Length::Fixed(240),
         keys: 100,

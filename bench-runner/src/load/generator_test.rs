@@ -315,7 +315,6 @@ fn documents_are_read_over_http() {
             host: "test".to_owned(),
             path_prefix: "/d/".to_owned(),
             close: false,
-            json: false,
         }),
         length: Length::Fixed(240),
         draw: Draw::Sequential,

@@ -32,7 +32,7 @@ pub fn judge(input: &[u8], asked: &Asked, values: &Values, workload: &Workload) 
         Protocol::Memcached => {
             memcached::judge(input, asked, values, workload.shape_only, &workload.key_prefix)
         }
-        Protocol::Http(target) => http::judge(input, asked, values, workload.shape_only, target.json),
+        Protocol::Http(_) => http::judge(input, asked, values, workload.shape_only),
         Protocol::Page(page) => page.judge(input),
     }
 }

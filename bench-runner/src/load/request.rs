@@ -250,12 +250,8 @@ mod tests {
 
     #[test]
     fn every_protocol_writes_the_key_and_length_it_says_it_asked_for() {
-        let http = http::Target {
-            host: "127.0.0.1:80".to_owned(),
-            path_prefix: "/k/".to_owned(),
-            close: false,
-            json: false,
-        };
+        let http =
+            http::Target { host: "127.0.0.1:80".to_owned(), path_prefix: "/k/".to_owned(), close: false };
         for protocol in [Protocol::Resp2, Protocol::Resp3, Protocol::Memcached, Protocol::Http(http)] {
             let workload = Workload {
                 mix: vec![(Operation::Set, 1)],

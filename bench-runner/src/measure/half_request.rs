@@ -169,7 +169,7 @@ mod tests {
 
         let documents = || {
             let path_prefix = "/".to_owned();
-            Protocol::Http(http::Target { host: "h".to_owned(), path_prefix, close: false, json: false })
+            Protocol::Http(http::Target { host: "h".to_owned(), path_prefix, close: false })
         };
         check(&serving(vec![(1_000, "")]), &documents()).unwrap();
         let early = serving(vec![(20, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]);

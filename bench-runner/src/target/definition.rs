@@ -59,9 +59,6 @@ pub struct Definition {
     /// What to do where it is not found.
     #[serde(default)]
     pub missing: String,
-    /// How its documents are reached, where it speaks HTTP.
-    #[serde(default)]
-    pub http: HttpDefinition,
     /// A driver program that is its client, where it speaks a protocol of its own; named as `binary` is.
     pub client: Option<String>,
     /// Of an embedded engine: how fast it is and what it takes on the disk, roughly, for estimates of a plan.
@@ -95,36 +92,6 @@ pub struct Definition {
     /// Switches, each a way to start it that differs in one thing: `allocator=mimalloc`.
     #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
-}
-
-/// How the documents of a server are reached over HTTP.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct HttpDefinition {
-    /// What the path of a document begins with, before its id.
-    pub documents: String,
-    /// Documents are JSON, not bytes.
-    pub json: bool,
-    /// Requests that are sent before anything is loaded, in order; each must be answered by a status from 200 to 299.
-    pub create: Vec<HttpRequest>,
-}
-
-impl Default for HttpDefinition {
-    fn default() -> Self {
-        Self { documents: "/".to_owned(), json: false, create: Vec::new() }
-    }
-}
-
-/// A request with a body of JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HttpRequest {
-    /// `PUT`, `POST` and so on.
-    pub method: String,
-    /// Begins with `/`.
-    pub path: String,
-    /// The body.
-    pub body: String,
 }
 
 /// One switch: what is added to a start.

@@ -221,7 +221,7 @@ impl Access {
         } else {
             format!("the token may {}, and the request needs {}", role.name(), needed.name())
         };
-        Err(Problem::forbidden(detail))
+        Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", detail))
     }
 
     fn limit(&self, client: &dyn std::fmt::Display) -> Result<(), Problem> {

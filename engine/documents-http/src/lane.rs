@@ -5,24 +5,20 @@
 //! those of the router, header by header; a test compares the two. Every other request belongs to the
 //! router, bytes and all.
 
-use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use plumbkv::NonBlocking;
+use plumbkv::{Database, Lifetime, NonBlocking};
 use plumbkv_documents::{Collections, Kind};
 
 use crate::access::{Access, Credentials};
-use crate::keys::Keys;
 use crate::problem::Problem;
 
 /// Bytes of a request's head.
 pub const MAX_HEAD_BYTES: usize = 8 << 10;
 /// Headers of a request.
 const MAX_HEADERS: usize = 64;
-/// Bytes of a body; a longer one is for the router, which sends it in parts.
-const MAX_BODY_BYTES: usize = 64 << 10;
 /// Headers that make a request one for the router.
 const FOR_ROUTER: [&str; 7] =
     ["content-length", "transfer-encoding", "expect", "upgrade", "connection", "if-none-match", "if-match"];
@@ -41,15 +37,12 @@ pub enum Served {
     Other,
 }
 
-/// The lane. All threads share one.
+/// The lane, with what it looks up.
 pub struct Lane {
-    /// `None`: the server has no documents.
-    store: Option<Arc<Collections>>,
+    store: Arc<Collections>,
+    keys: Arc<Database>,
     access: Arc<Access>,
-}
-
-thread_local! {
-    static DATE: RefCell<Date> = RefCell::default();
+    date: Date,
 }
 
 /// What a path names.
@@ -59,22 +52,14 @@ enum Named<'a> {
 }
 
 impl Lane {
-    /// A lane to these documents, for those whom `access` admits.
+    /// A lane for one thread.
     #[must_use]
-    pub fn new(store: Option<Arc<Collections>>, access: Arc<Access>) -> Self {
-        Self { store, access }
-    }
-
-    /// Whether a request that begins so may be one for the lane.
-    #[must_use]
-    pub fn may_serve(bytes: &[u8]) -> bool {
-        let path = bytes.strip_prefix(b"GET ").or_else(|| bytes.strip_prefix(b"HEAD "));
-        let Some(path) = path.and_then(|rest| rest.split(|byte| *byte == b' ').next()) else { return false };
-        std::str::from_utf8(path).is_ok_and(|path| named(path).is_some())
+    pub fn new(store: Arc<Collections>, keys: Arc<Database>, access: Arc<Access>) -> Self {
+        Self { store, keys, access, date: Date::default() }
     }
 
     /// Answers the first request of `bytes`, if it is one for the lane. Never waits for a disk.
-    pub fn serve(&self, keys: &dyn Keys, bytes: &[u8], peer: IpAddr, out: &mut Vec<u8>) -> Served {
+    pub fn serve(&mut self, bytes: &[u8], peer: IpAddr, out: &mut Vec<u8>) -> Served {
         // Hyper skips line breaks before a request; the lane does not have to.
         if !bytes.starts_with(b"GET ") && !bytes.starts_with(b"HEAD ") {
             let is_begin = b"GET ".starts_with(bytes) || b"HEAD ".starts_with(bytes);
@@ -115,9 +100,7 @@ impl Lane {
         let with_body = method == "GET";
         let before = out.len();
         let done = match self.access.admit_reading(&credentials, peer) {
-            Ok(()) => {
-                DATE.with_borrow_mut(|date| self.look_up(keys, &named, peer, (with_body, date.now()), out))
-            }
+            Ok(()) => self.look_up(&named, with_body, out),
             // The router adds a header to some of these.
             Err(_) => return Served::Other,
         };
@@ -129,32 +112,19 @@ impl Lane {
             }
             Err(problem) => {
                 out.truncate(before);
-                DATE.with_borrow_mut(|date| put_problem(&problem, with_body, date.now(), out));
+                self.put_problem(&problem, with_body, out);
                 Served::Answered { consumed }
             }
         }
     }
 
     /// Writes the response; false where the router has to.
-    fn look_up(
-        &self,
-        keys: &dyn Keys,
-        named: &Named<'_>,
-        peer: IpAddr,
-        (with_body, date): (bool, &str),
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Problem> {
+    fn look_up(&mut self, named: &Named<'_>, with_body: bool, out: &mut Vec<u8>) -> Result<bool, Problem> {
         let _thread_serves_others = NonBlocking::begin();
-        let mut is_short = true;
         match named {
             Named::Document { collection, id } => {
-                // The router says why there are none.
-                let Some(store) = &self.store else { return Ok(false) };
-                let found = store.get(collection)?.read(id, |version, json| {
-                    is_short = json.len() <= MAX_BODY_BYTES;
-                    if !is_short {
-                        return;
-                    }
+                let date = self.date.now();
+                let found = self.store.get(collection)?.read(id, |version, json| {
                     out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\netag: \"");
                     put_number(out, version);
                     out.extend_from_slice(b"\"\r\n");
@@ -166,21 +136,23 @@ impl Lane {
                 match found {
                     Err(error) if error.kind() == Kind::WouldBlock => Ok(false),
                     Err(error) => Err(error.into()),
-                    Ok(Some(())) => Ok(is_short),
+                    Ok(Some(())) => Ok(true),
                     Ok(None) => Err(Problem::no_document(id, collection)),
                 }
             }
             Named::Key(key) => {
-                keys.admit(peer)?;
-                let found = keys.read(key.as_bytes(), &mut |value, left_ms| {
-                    is_short = value.len() <= MAX_BODY_BYTES;
-                    if !is_short {
-                        return;
-                    }
+                let date = self.date.now();
+                let left = match self.keys.expiry(key.as_bytes()) {
+                    Ok(Lifetime::Until(at)) => Some(at.saturating_sub(self.keys.now_ms())),
+                    Ok(_) => None,
+                    Err(plumbkv::Error::WouldBlock) => return Ok(false),
+                    Err(error) => return Err(error.into()),
+                };
+                let found = self.keys.read(key.as_bytes(), |value| {
                     out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n");
-                    if let Some(left_ms) = left_ms {
+                    if let Some(left) = left {
                         out.extend_from_slice(b"plumbkv-ttl-ms: ");
-                        put_number(out, left_ms);
+                        put_number(out, left);
                         out.extend_from_slice(b"\r\n");
                     }
                     put_end(out, value.len(), date);
@@ -191,25 +163,25 @@ impl Lane {
                 match found {
                     Err(plumbkv::Error::WouldBlock) => Ok(false),
                     Err(error) => Err(error.into()),
-                    Ok(true) => Ok(is_short),
-                    Ok(false) => Err(Problem::no_key(key)),
+                    Ok(Some(())) => Ok(true),
+                    Ok(None) => Err(Problem::no_key(key)),
                 }
             }
         }
     }
-}
 
-fn put_problem(problem: &Problem, with_body: bool, date: &str, out: &mut Vec<u8>) {
-    let (status, body) = (problem.status(), problem.body());
-    let reason = status.canonical_reason().unwrap_or_default();
-    out.extend_from_slice(format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).as_bytes());
-    out.extend_from_slice(b"content-type: application/problem+json\r\n");
-    if let Some(seconds) = problem.seconds_to_wait() {
-        out.extend_from_slice(format!("retry-after: {seconds}\r\n").as_bytes());
-    }
-    put_end(out, body.len(), date);
-    if with_body {
-        out.extend_from_slice(body.as_bytes());
+    fn put_problem(&mut self, problem: &Problem, with_body: bool, out: &mut Vec<u8>) {
+        let (status, body) = (problem.status(), problem.body());
+        let reason = status.canonical_reason().unwrap_or_default();
+        out.extend_from_slice(format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).as_bytes());
+        out.extend_from_slice(b"content-type: application/problem+json\r\n");
+        if let Some(seconds) = problem.seconds_to_wait() {
+            out.extend_from_slice(format!("retry-after: {seconds}\r\n").as_bytes());
+        }
+        put_end(out, body.len(), self.date.now());
+        if with_body {
+            out.extend_from_slice(body.as_bytes());
+        }
     }
 }
 

@@ -35,11 +35,11 @@ mod splitter;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{any, get, post};
+use axum::routing::{get, post};
+use plumbkv::Database;
 use plumbkv_documents::Collections;
 
 pub use access::{Access, Peer, Role, Tokens, line_of};
-pub use keys::Keys;
 pub use lane::{Lane, MAX_HEAD_BYTES, Served};
 pub use limiter::Limiter;
 pub use problem::Problem;
@@ -48,22 +48,9 @@ pub use problem::Problem;
 type Store = Arc<Collections>;
 
 /// The routes under `/v1`, for those whom `access` admits. The server adds the [`Peer`] to each request.
-/// Without a `store` all about documents is refused with a sentence that says how to have one.
-pub fn router(store: Option<Arc<Collections>>, keys: Arc<dyn Keys>, access: Arc<Access>) -> Router {
-    let documents = store.map_or_else(without_documents, with_documents);
-    let keys = Router::new()
-        .route("/v1/keys/{key}", get(keys::get).put(keys::put).delete(keys::delete))
-        .with_state(keys);
-    documents
-        .merge(keys)
-        .route("/openapi.json", get(openapi::get))
-        .fallback(problem::no_such_path)
-        .method_not_allowed_fallback(problem::no_such_method)
-        .layer(axum::middleware::from_fn_with_state(access, access::guard))
-}
-
-fn with_documents(store: Store) -> Router {
-    Router::new()
+/// `keys` is the database of Redis clients.
+pub fn router(store: Arc<Collections>, keys: Arc<Database>, access: Arc<Access>) -> Router {
+    let documents = Router::new()
         .route("/v1/collections", get(collections::list))
         .route(
             "/v1/collections/{collection}",
@@ -78,13 +65,16 @@ fn with_documents(store: Store) -> Router {
         .route("/v1/status", get(admin::status))
         .route("/v1/compact", post(admin::compact))
         .route("/v1/checkpoint", post(admin::checkpoint))
-        .with_state(store)
-}
-
-fn without_documents() -> Router {
-    ["/v1/collections", "/v1/collections/{*rest}", "/v1/status", "/v1/compact", "/v1/checkpoint"]
-        .into_iter()
-        .fold(Router::new(), |router, path| router.route(path, any(problem::no_documents)))
+        .with_state(store);
+    let keys = Router::new()
+        .route("/v1/keys/{key}", get(keys::get).put(keys::put).delete(keys::delete))
+        .with_state(keys);
+    documents
+        .merge(keys)
+        .route("/openapi.json", get(openapi::get))
+        .fallback(problem::no_such_path)
+        .method_not_allowed_fallback(problem::no_such_method)
+        .layer(axum::middleware::from_fn_with_state(access, access::guard))
 }
 
 /// Does what may wait for a disk on a thread that may wait.

@@ -33,12 +33,6 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
     }
 
-    /// A refusal, whoever it is who makes the request.
-    #[must_use]
-    pub fn forbidden(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
-    }
-
     pub(crate) fn internal(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
@@ -121,10 +115,6 @@ impl IntoResponse for Problem {
 
 pub(crate) async fn no_such_path(uri: Uri) -> Problem {
     Problem::not_found(format!("no resource {}; the interface is described at /openapi.json", uri.path()))
-}
-
-pub(crate) async fn no_documents() -> Problem {
-    Problem::not_found("this server has no documents: start it with --data DIR, and without --documents no")
 }
 
 pub(crate) async fn no_such_method(method: Method, uri: Uri) -> Problem {

@@ -29,19 +29,7 @@ const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 const MAX_TIMEOUT_MS: u64 = 60_000;
 
 const PARAMETERS: &[&str] = &[
-    "q",
-    "in",
-    "any",
-    "filter",
-    "sort",
-    "limit",
-    "offset",
-    "cursor",
-    "fields",
-    "facets",
-    "highlight",
-    "after",
-    "timeout",
+    "q", "in", "any", "filter", "sort", "limit", "offset", "cursor", "fields", "facets", "after", "timeout",
 ];
 
 /// The body of a `POST`.
@@ -60,8 +48,6 @@ pub(crate) struct Request {
     fields: Vec<String>,
     /// `brand`, or `brand:20` for up to 20 values.
     facets: Vec<String>,
-    /// Text fields.
-    highlight: Vec<String>,
     after: Option<u64>,
     /// Milliseconds.
     timeout: Option<u64>,
@@ -85,7 +71,6 @@ impl Request {
             cursor: text("cursor"),
             fields: parameters.list("fields"),
             facets: parameters.list("facets"),
-            highlight: parameters.list("highlight"),
             after: parameters.number("after")?,
             timeout: parameters.number("timeout")?,
         })
@@ -116,9 +101,7 @@ impl Request {
             cursor: self.cursor,
             facets: self.facets.iter().map(facet).collect::<Result<_, _>>()?,
             fields: self.fields,
-            highlight: self.highlight,
             after: self.after.map(|version| Wait { version, timeout: Duration::from_millis(timeout) }),
-            time_limit: defaults.time_limit,
         })
     }
 }
@@ -138,7 +121,6 @@ impl Request {
         ("cursor" = Option<String>, Query, description = "`next` of the page before"),
         ("fields" = Option<String>, Query, description = "Members that hits return"),
         ("facets" = Option<String>, Query, description = "Fields whose values are counted: `brand:20,tags`"),
-        ("highlight" = Option<String>, Query, description = "Text fields whose words hits show, in <b>"),
         ("after" = Option<u64>, Query, description = "Waits until this version is searchable"),
         ("timeout" = Option<u64>, Query, description = "Milliseconds to wait")),
     responses(
@@ -197,12 +179,6 @@ fn composed(found: &Found, search: &Search) -> Vec<u8> {
             out.push(b',');
         }
         push_hit(&mut out, &hit.id, hit.version, hit.score, &hit.json);
-        if !hit.highlights.is_empty() {
-            let all: serde_json::Map<_, _> =
-                hit.highlights.iter().map(|(name, html)| (name.clone(), html.clone().into())).collect();
-            out.pop();
-            out.extend_from_slice(format!(",\"highlights\":{}}}", json!(all)).as_bytes());
-        }
     }
     out.extend_from_slice(format!("],\"next\":{}", json!(found.next)).as_bytes());
     if !search.facets.is_empty() {

@@ -47,7 +47,7 @@ impl Site {
         let collections = Collections::open(Options::new(directory.path())).unwrap();
         let keys = plumbkv::Database::open(plumbkv::Options::memory(8 << 20)).unwrap();
         Self {
-            router: router(Some(Arc::new(collections)), Arc::new(keys), Arc::new(Access::open())),
+            router: router(Arc::new(collections), Arc::new(keys), Arc::new(Access::open())),
             _directory: directory,
         }
     }

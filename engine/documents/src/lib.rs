@@ -48,4 +48,4 @@ pub use collections::{Collections, Options};
 pub use error::{Error, Kind, Result};
 pub use names::hint;
 pub use schema::{FieldType, Language, Schema};
-pub use search::{FacetCount, Found, Highlight, Hit, Search, Wait};
+pub use search::{FacetCount, Found, Hit, Search, Wait};

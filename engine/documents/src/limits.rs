@@ -1,7 +1,5 @@
 //! Limits of the document store. Each is tested at its edge.
 
-use std::time::Duration;
-
 /// Bytes of a collection's or a field's name.
 pub const MAX_NAME_BYTES: usize = 64;
 /// Bytes of a document's id.
@@ -42,9 +40,3 @@ pub const MAX_COLLECTIONS: usize = 10_000;
 pub const MAX_BATCH_DOCUMENTS: usize = 10_000;
 /// Bytes of the documents of one call of [`Collection::put_many`](crate::Collection::put_many).
 pub const MAX_BATCH_BYTES: usize = 8 << 20;
-/// Longest time of a search, unless it has another limit.
-pub const SEARCH_TIME: Duration = Duration::from_secs(10);
-/// Text fields of a search with highlights.
-pub const MAX_HIGHLIGHTS: usize = 8;
-/// Bytes of a highlight, its marks not included.
-pub const MAX_HIGHLIGHT_BYTES: usize = 200;

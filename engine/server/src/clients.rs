@@ -72,14 +72,7 @@ const NO_TRANSACTION: i64 = -1;
 impl Clients {
     /// Adds a connection.
     pub(crate) fn add(&self, peer: String, local: String, descriptor: i32, now_ms: u64) -> Arc<Entry> {
-        let entry = self.entry(peer, local, descriptor, now_ms);
-        self.lock().insert(entry.id, Arc::clone(&entry));
-        entry
-    }
-
-    /// An entry that CLIENT LIST does not show: that of a connection which does not speak Redis's protocol.
-    pub(crate) fn entry(&self, peer: String, local: String, descriptor: i32, now_ms: u64) -> Arc<Entry> {
-        Arc::new(Entry {
+        let entry = Arc::new(Entry {
             id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
             peer,
             local,
@@ -99,7 +92,9 @@ impl Clients {
             is_closed: AtomicBool::new(false),
             is_killed: AtomicBool::new(false),
             texts: Mutex::default(),
-        })
+        });
+        self.lock().insert(entry.id, Arc::clone(&entry));
+        entry
     }
 
     /// Takes a connection out.
@@ -277,11 +272,6 @@ impl Entry {
         self.pending_output.store(pending_output as u64, Ordering::Relaxed);
     }
 
-    /// Bytes that were received and not executed at the end of the last turn.
-    pub(crate) fn pending_input(&self) -> u64 {
-        self.pending_input.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn connected_ms(&self) -> u64 {
         self.connected_ms
     }
@@ -297,7 +287,7 @@ impl Entry {
         let seconds = |since_ms: u64| now_ms.saturating_sub(since_ms) / 1000;
         let command = self.last_command.load(Ordering::Relaxed);
         let command = table::SPECS.get(usize::from(command)).map_or("NULL", |spec| spec.name);
-        let input = self.pending_input();
+        let input = self.pending_input.load(Ordering::Relaxed);
         let output = self.pending_output.load(Ordering::Relaxed);
         let user = String::from_utf8_lossy(texts.user.as_deref().unwrap_or(DEFAULT));
         // Writing to a String cannot fail.

@@ -28,8 +28,6 @@ pub(crate) struct Listener {
     pub(crate) address: String,
     /// Connections speak TLS.
     pub(crate) is_encrypted: bool,
-    /// Connections speak HTTP.
-    pub(crate) is_http: bool,
     place: Place,
 }
 
@@ -100,7 +98,6 @@ impl Listener {
             socket: socket.into(),
             address: format!("tcp {taken}"),
             is_encrypted: false,
-            is_http: false,
             place: Place::Tcp(taken),
         })
     }
@@ -123,12 +120,6 @@ impl Listener {
         self
     }
 
-    /// The same for connections with HTTP.
-    pub(crate) fn http(mut self) -> Self {
-        self.is_http = true;
-        self
-    }
-
     /// Listens on a Unix socket. A socket file that no server answers behind is left over from a crash and is replaced.
     pub(crate) fn unix(path: &Path) -> Result<Self, ListenError> {
         let listen = || -> io::Result<(UnixListener, (u64, u64))> {
@@ -145,7 +136,6 @@ impl Listener {
             socket: listener.into(),
             address: format!("unix {shown}"),
             is_encrypted: false,
-            is_http: false,
             place: Place::Unix(SocketFile { path: path.to_owned(), device_and_inode }),
         })
     }

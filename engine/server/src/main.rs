@@ -24,7 +24,6 @@ mod monitor;
 mod pause;
 mod process;
 mod pushes;
-mod random;
 mod reactor;
 #[cfg(test)]
 #[path = "reference_test.rs"]

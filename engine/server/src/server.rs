@@ -17,7 +17,7 @@ use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::config::Config;
 use crate::databases::Databases;
-use crate::http::{self, Web};
+use crate::http;
 use crate::latency::Latency;
 use crate::limits;
 use crate::listener::Listener;
@@ -55,14 +55,12 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     let stop = shutdown::stop().context("cannot catch SIGTERM and SIGINT")?;
     let tls = config.tls.clone().map(Tls::load).transpose().context("cannot serve TLS")?;
     let listeners = listen(&config)?;
-    let http = http::listen(config.http).context("no HTTP (--http HOST:PORT, or off)")?;
+    let http = http::listen(config.http).context("no /metrics (--http HOST:PORT, or off)")?;
     let (cap_bytes, cap_origin) = memory_cap(&config)?;
     plumbkv::keep_high_water_true(cap_bytes, process::online_cpus());
     let clock = Arc::new(TurnClock::new());
     let database = open(&config, cap_bytes, Arc::clone(&clock) as Arc<dyn Clock>)?;
-    let documents = config.documents.open(config.storage.as_ref().filter(|_| http.is_some()))?;
-    let access = config.documents.access()?;
-    let max_clients = affordable_clients(config.max_clients, config.documents.most_connections);
+    let max_clients = affordable_clients(config.max_clients);
     announce(&config, cap_bytes, &cap_origin, &database);
 
     let addresses: Vec<String> = listeners.iter().map(|listener| listener.address.clone()).collect();
@@ -72,16 +70,8 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     };
     let (tcp, encrypted) = (addresses_of(false), addresses_of(true));
     let threads = config.io_threads.unwrap_or_else(default_io_threads);
-    let http_address = http.as_ref().and_then(Listener::tcp_address);
-    // Connections with TLS are accepted where they are served.
-    let (plain_http, encrypted_http) = match http {
-        Some(listener) if config.http_tls => (None, Some(listener)),
-        http => (http.map(Listener::http), None),
-    };
-    // First, so that it keeps its number when the others are closed.
-    let all = plain_http.into_iter().chain(listeners).collect();
-    let (mut shares, placement) =
-        shares(threads, all, stop.signal, config.busy_poll).context("cannot set up input and output")?;
+    let (mut shares, placement) = shares(threads, listeners, stop.signal, config.busy_poll)
+        .context("cannot set up input and output")?;
     let first = shares.remove(0);
     let (mut reactor, io_backend, why_not) =
         reactor::open(config.io, first).context("cannot set up input and output")?;
@@ -91,13 +81,12 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     // What the probe has found holds for all of them.
     let io = if io_backend == "epoll" { Io::Epoll } else { Io::Uring };
     let others = Others::start(io, shares).context("cannot start the I/O threads")?;
+    let http_address = http.as_ref().and_then(Listener::tcp_address);
     if config.storage.is_none() {
         warm::warm();
     }
     let workers = Arc::new(Workers::new(Arc::clone(&placement)));
     let databases = Databases::load(&database).context("cannot read the store")?;
-    let most = config.documents.most_connections;
-    let (web, departures) = Web::new(documents, access, most, Some(Arc::clone(&placement)));
     let shared = Arc::new(Shared {
         client_memory: ClientMemory::new(),
         // Workers execute requests of a durable store, too.
@@ -113,7 +102,6 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         databases,
         clock,
         acl: Acl::new(config.password.as_deref()),
-        web,
         settings: Settings::new(
             config.password,
             config.protected_mode,
@@ -152,14 +140,10 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
         workers.begin_later(&shared);
     }
     let mut http_server = None;
-    if let Some(address) = http_address {
-        let server = http::start(encrypted_http, departures, Arc::clone(&shared));
-        http_server = Some(server.context("cannot serve HTTP")?);
+    if let (Some(listener), Some(address)) = (http, http_address) {
+        http_server = Some(http::start(listener, Arc::clone(&shared)).context("cannot serve HTTP")?);
         let scheme = if shared.facts.has_https { "https" } else { "http" };
         tracing::info!("metrics at {scheme}://{address}/metrics");
-        if shared.web.store().is_some() {
-            tracing::info!("documents at {scheme}://{address}/v1/collections, described at /openapi.json");
-        }
     }
     others.serve(&shared);
     shared.state.set_ready(&shared.database);
@@ -171,9 +155,6 @@ pub(crate) fn serve(config: Config) -> anyhow::Result<()> {
     workers.end();
     if let Some(http_server) = http_server {
         http_server.end();
-    }
-    if let Some(documents) = shared.web.store() {
-        documents.sync().context("cannot sync the documents' store")?;
     }
     close(shared)?;
     tracing::info!("stopped after {} s", started.elapsed().as_secs());
@@ -350,9 +331,9 @@ fn announce(config: &Config, cap_bytes: u64, cap_origin: &str, database: &Databa
     }
 }
 
-/// As many connections as were asked for or the limit on open files allows, beside so many by HTTP where it allows them, too.
-fn affordable_clients(wanted: u64, by_http: usize) -> u64 {
-    let needed = wanted + OWN_DESCRIPTORS + by_http as u64;
+/// As many connections as were asked for or the limit on open files allows.
+fn affordable_clients(wanted: u64) -> u64 {
+    let needed = wanted + OWN_DESCRIPTORS;
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
         return wanted;

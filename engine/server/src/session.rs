@@ -1,6 +1,5 @@
 //! What does one client's conversation amount to, apart from its socket? Bytes in, bytes out.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,7 +17,6 @@ mod alone;
 mod backlog;
 mod client;
 mod identity;
-mod lane;
 mod limits;
 mod transaction;
 
@@ -45,8 +43,6 @@ pub(crate) struct Session {
     owes_since_ms: u64,
     /// It executes a request that was begun elsewhere: a pause does not hold it.
     is_on_behalf: bool,
-    /// Whose requests of HTTP it answers; `None`: it speaks Redis's protocol.
-    http_peer: Option<IpAddr>,
 }
 
 /// How far [`Session::advance`] came.
@@ -72,8 +68,6 @@ pub(crate) enum Next {
     HandOver { length: usize },
     /// That the request which is not whole is given up: there is no memory for its arguments.
     Refuse,
-    /// That the HTTP thread serves the connection, beginning with the next request.
-    Leave,
     /// The end: send what there is, then close.
     Close,
 }
@@ -121,18 +115,7 @@ impl Session {
             limits_are_for: (authenticated, version),
             owes_since_ms,
             is_on_behalf: false,
-            http_peer: None,
         }
-    }
-
-    /// A conversation by HTTP.
-    pub(crate) fn http(shared: &Shared, entry: Arc<Entry>, peer: IpAddr) -> Self {
-        Self { http_peer: Some(peer), ..Self::new(shared, entry) }
-    }
-
-    /// Whose requests of HTTP it answers.
-    pub(crate) fn http_peer(&self) -> Option<IpAddr> {
-        self.http_peer
     }
 
     /// One request of a conversation that another session has, executed in its place.
@@ -170,9 +153,6 @@ impl Session {
         output: &mut Replies,
         start: Mark,
     ) -> Progress {
-        if let Some(peer) = self.http_peer {
-            return self.advance_lane(shared, peer, input, output, start);
-        }
         let before = output.mark();
         let mut consumed = 0;
         let version = shared.settings.limits.version();

@@ -12,7 +12,6 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::databases::Databases;
-use crate::http::Web;
 use crate::latency::{self, Latency};
 use crate::monitor::Monitors;
 use crate::pause::Pause;
@@ -69,7 +68,6 @@ impl Driver {
             tls: None,
             clients: Clients::default(),
             acl: Acl::new(None),
-            web: Web::none(),
             facts: Facts {
                 started: Instant::now(),
                 io_backend: "none",
@@ -136,7 +134,6 @@ impl Talk<'_> {
             match progress.next {
                 Next::Drain => {}
                 Next::Paused => return replies,
-                Next::Leave => panic!("it speaks Redis's protocol"),
                 Next::Refuse => panic!("no memory for arguments"),
                 Next::HandOver { .. } => panic!("a test waits as long as it takes"),
                 Next::Read { needed } => {

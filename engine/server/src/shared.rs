@@ -16,7 +16,6 @@ use crate::client_memory::ClientMemory;
 use crate::clients::Clients;
 use crate::clock::TurnClock;
 use crate::databases::Databases;
-use crate::http::Web;
 use crate::latency::Latency;
 use crate::monitor::Monitors;
 use crate::pause::Pause;
@@ -56,7 +55,6 @@ pub(crate) struct Shared {
     pub(crate) pushes: Pushes,
     pub(crate) scripts: Scripts,
     pub(crate) spare_queues: SpareQueues,
-    pub(crate) web: Web,
     pub(crate) facts: Facts,
     /// For requests that wait for the disk, and for scripts that take long.
     pub(crate) workers: Option<Arc<Workers>>,

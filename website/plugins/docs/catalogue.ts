@@ -55,7 +55,6 @@ export const CATALOGUE: Section[] = [
       server('commands', 'Commands', 'Every command that the server implements, with arity, flags, complexity and summary, generated from its command table.'),
       server('redis', 'Differences from Redis', 'What differs from Redis 7.0, command by command, in one table: limits, the memory cap, persistence, replies.'),
       server('settings', 'Settings', 'Every setting of the server as flag, environment variable and key of the file, with its default, and the parameters of CONFIG.'),
-      server('documents', 'Documents over HTTP', 'Store JSON documents in the server and find them over HTTP by id, filter and full text: examples in curl, Python and JavaScript, search, access, limits and errors.'),
       server('users', 'Users', 'Users of the server as in Redis 7.0: passwords, rules about commands and keys, when they are checked, limits, and differences from Redis.'),
       server('clients', 'Clients and applications', 'Client libraries and applications for Redis that work with the server unchanged, by language, and what is tested of each.'),
       server('command-line', 'Command line', 'The client and the tools of the program plumbkv, each with its flags and their defaults.'),

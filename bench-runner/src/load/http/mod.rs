@@ -4,13 +4,10 @@
 //! Of a server that is not ours one [`Page`] is read. The status is looked at before anything else: fifty thousand
 //! refusals a second are no throughput.
 
-pub mod document;
-mod once;
 mod page;
 mod reply;
 mod request;
 
-pub use once::send;
 pub use page::Page;
 pub use reply::{judge, status};
 pub use request::write;
@@ -24,6 +21,4 @@ pub struct Target {
     pub path_prefix: String,
     /// Every request asks for its connection to be closed, and so has one of its own.
     pub close: bool,
-    /// Values are JSON documents ([`document`]), not bytes.
-    pub json: bool,
 }

@@ -1,6 +1,5 @@
 //! Is this answer the right one? Looks at its status and at every byte of its body.
 
-use super::document;
 use crate::load::reply::Answer;
 use crate::load::request::Asked;
 use crate::load::values::Values;
@@ -12,7 +11,7 @@ const HEADERS_MAX: usize = 64;
 
 /// Judges the answer at the head of `input` to what was `asked`.
 #[must_use]
-pub fn judge(input: &[u8], asked: &Asked, values: &Values, shape_only: bool, json: bool) -> Answer {
+pub fn judge(input: &[u8], asked: &Asked, values: &Values, shape_only: bool) -> Answer {
     let name = method(asked.operation);
     let (code, body, end) = match read(input) {
         Ok(Some(Reply { code, body, end })) => (code, body, end),
@@ -20,7 +19,7 @@ pub fn judge(input: &[u8], asked: &Asked, values: &Values, shape_only: bool, jso
         Err(why) => return Answer::Broken(format!("{name} was answered by {why}")),
     };
     match (asked.operation, code) {
-        (Operation::Get, 200) => judge_body(&body, end, asked, values, shape_only, json),
+        (Operation::Get, 200) => judge_body(&body, end, asked, values, shape_only),
         (Operation::Set, 200 | 201 | 204) | (Operation::Del, 200 | 204) => Answer::Right(end),
         (Operation::Get, 404) => Answer::Missed(end),
         _ => Answer::Wrong(end, format!("{name} of key {} was answered by status {code}", asked.index)),
@@ -135,26 +134,16 @@ pub fn status(input: &[u8]) -> Option<u16> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn judge_body(
-    body: &[u8],
-    end: usize,
-    asked: &Asked,
-    values: &Values,
-    shape_only: bool,
-    json: bool,
-) -> Answer {
+fn judge_body(body: &[u8], end: usize, asked: &Asked, values: &Values, shape_only: bool) -> Answer {
     let length = asked.length as usize;
     if body.len() != length {
         let text = format!("GET of key {} gave {} bytes, not {length}", asked.index, body.len());
         return Answer::Wrong(end, text);
     }
-    let difference = match (shape_only, json) {
-        (true, _) => None,
-        (false, true) => document::first_difference(values, asked.index, body),
-        (false, false) if values.is_right(asked.index, body) => None,
-        (false, false) => Some(values.first_difference(asked.index, body)),
-    };
-    let Some(at) = difference else { return Answer::Right(end) };
+    if shape_only || values.is_right(asked.index, body) {
+        return Answer::Right(end);
+    }
+    let at = values.first_difference(asked.index, body);
     Answer::Wrong(end, format!("GET of key {} gave {length} bytes of which byte {at} is wrong", asked.index))
 }
 
@@ -243,14 +232,14 @@ mod tests {
             (Operation::Set, answer("201 Created", "Content-Length: 2\r\n", b"ok")),
             (Operation::Del, answer("204 No Content", "", b"")),
         ] {
-            assert_eq!(judge(&bytes, &asked(operation), &values, false, false), Answer::Right(bytes.len()));
+            assert_eq!(judge(&bytes, &asked(operation), &values, false), Answer::Right(bytes.len()));
             for end in 0..bytes.len() {
-                let judged = judge(&bytes[..end], &asked(operation), &values, false, false);
+                let judged = judge(&bytes[..end], &asked(operation), &values, false);
                 assert_eq!(judged, Answer::Incomplete, "{operation:?} {end}");
             }
             // What follows belongs to the next answer.
             let two = [bytes.as_slice(), b"HTTP/1.1 5"].concat();
-            assert_eq!(judge(&two, &asked(operation), &values, false, false), Answer::Right(bytes.len()));
+            assert_eq!(judge(&two, &asked(operation), &values, false), Answer::Right(bytes.len()));
         }
     }
 
@@ -269,16 +258,13 @@ mod tests {
             (Operation::Set, answer("404 Not Found", "Content-Length: 0\r\n", b""), "status 404"),
             (Operation::Del, answer("404 Not Found", "Content-Length: 0\r\n", b""), "status 404"),
         ] {
-            let Answer::Wrong(used, text) = judge(&bytes, &asked(operation), &values, false, false) else {
+            let Answer::Wrong(used, text) = judge(&bytes, &asked(operation), &values, false) else {
                 panic!("{words} was not seen")
             };
             assert!(used == bytes.len() && text.contains(words), "{text}");
         }
         let missing = answer("404 Not Found", "Content-Length: 9\r\n", b"not found");
-        assert_eq!(
-            judge(&missing, &asked(Operation::Get), &values, false, false),
-            Answer::Missed(missing.len())
-        );
+        assert_eq!(judge(&missing, &asked(Operation::Get), &values, false), Answer::Missed(missing.len()));
     }
 
     #[test]
@@ -303,7 +289,7 @@ mod tests {
             (answer("200 OK", "Content-Length: 3\r\nContent-Length: 12\r\n", b"abc"), "two lengths"),
             (b"+OK\r\n".to_vec(), "no HTTP"),
         ] {
-            let Answer::Broken(text) = judge(&bytes, &asked(Operation::Get), &values, false, false) else {
+            let Answer::Broken(text) = judge(&bytes, &asked(Operation::Get), &values, false) else {
                 panic!("{words} was not seen")
             };
             assert!(text.contains(words), "{text}");

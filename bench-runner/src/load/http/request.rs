@@ -1,6 +1,6 @@
 //! Which bytes ask for a document?
 
-use super::{Target, document};
+use super::Target;
 use crate::load::values::{KEY_BYTES, Values, write_key};
 use crate::plan::Operation;
 use std::io::Write;
@@ -30,12 +30,8 @@ pub fn write(
         out.extend_from_slice(b"\r\n");
         return;
     }
-    let media = if target.json { "application/json" } else { "application/octet-stream" };
     // Writing to a vector cannot fail.
-    let _ = write!(out, "Content-Type: {media}\r\nContent-Length: {length}\r\n\r\n");
-    if target.json {
-        return document::write(values, index, length, out);
-    }
+    let _ = write!(out, "Content-Type: application/octet-stream\r\nContent-Length: {length}\r\n\r\n");
     let start = out.len();
     out.resize(start + length as usize, 0);
     values.write(index, &mut out[start..]);
@@ -47,7 +43,7 @@ mod tests {
 
     fn written(operation: Operation, close: bool) -> Vec<u8> {
         let (host, path_prefix) = ("127.0.0.1:8080".to_owned(), "/documents/".to_owned());
-        let target = Target { host, path_prefix, close, json: false };
+        let target = Target { host, path_prefix, close };
         let mut out = Vec::new();
         write(&target, operation, 42, 24, &Values::new(1, 24), &mut out);
         out

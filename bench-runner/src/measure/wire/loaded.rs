@@ -4,7 +4,6 @@ use super::super::lab::Bench;
 use super::{End, settle};
 use crate::load::client::Client;
 use crate::load::generator::{Connections, Generator, Pace, Stretch};
-use crate::load::http;
 use crate::load::request::{Draw, Protocol, Workload};
 use crate::load::values::Values;
 use crate::model::{Mode, Status};
@@ -59,15 +58,7 @@ impl Loaded {
             return Ok(());
         }
         match workload.protocol {
-            Protocol::Http(_) => {
-                for request in &bench.definition.http.create {
-                    let parts = (request.method.as_str(), request.path.as_str(), request.body.as_str());
-                    http::send(&target.address, parts, LOAD_PATIENCE)
-                        .map_err(|reason| End::Broken(Status::Failed, reason))?;
-                }
-                by_the_generator(bench, target, workload, values)?;
-            }
-            Protocol::Memcached => by_the_generator(bench, target, workload, values)?,
+            Protocol::Memcached | Protocol::Http(_) => by_the_generator(bench, target, workload, values)?,
             _ if bench.definition.role.keeps_nothing() => {
                 // It keeps nothing, and answers GET by a value of the length that was set last.
                 Client::connect(&target.address, LOAD_PATIENCE)?.fill(0..1, &workload.length, values)?;

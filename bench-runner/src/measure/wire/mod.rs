@@ -352,9 +352,8 @@ fn spoken(bench: &Bench<'_>, target: &RunningTarget, phase: &WirePhase) -> Proto
     let documents = || {
         Protocol::Http(http::Target {
             host: target.address.endpoint.to_string(),
-            path_prefix: bench.definition.http.documents.clone(),
+            path_prefix: "/".to_owned(),
             close: phase.new_connections,
-            json: bench.definition.http.json,
         })
     };
     if let Some(page) = target.page() {

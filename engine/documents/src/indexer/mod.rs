@@ -30,8 +30,6 @@ const MOST_WRITERS: usize = 3;
 const PASS_INTERVAL: Duration = Duration::from_millis(20);
 /// Time until a pass that failed is tried again.
 const RETRY: Duration = Duration::from_millis(500);
-/// Time until a collection that waits for another's rebuild is looked at again.
-const LATER: Duration = Duration::from_millis(50);
 /// Time between two looks at a rebuild.
 const REBUILD_POLL: Duration = Duration::from_millis(20);
 
@@ -53,8 +51,6 @@ struct Indexer {
     open: HashMap<u32, Open>,
     /// One at a time: it takes the memory of a writer and the time of a CPU.
     rebuild: Option<Rebuild>,
-    /// Why the indexes of collections must be built anew whose turn has not come, each with its generation.
-    unusable: HashMap<u32, (u64, String)>,
 }
 
 /// Works until the queue is closed.
@@ -78,7 +74,6 @@ impl Indexer {
         let number = collection.number();
         if collection.is_dropped() {
             self.open.remove(&number);
-            self.unusable.remove(&number);
             return;
         }
         if let Some(open) = self.open.get(&number) {
@@ -96,7 +91,8 @@ impl Indexer {
                 open.writer = None;
                 open.is_unsure = true;
             }
-            queue.push_later(collection, RETRY);
+            std::thread::sleep(RETRY);
+            queue.push(collection);
         }
         self.limit_writers();
     }
@@ -107,20 +103,12 @@ impl Indexer {
         if self.open.get(&number).is_none_or(|open| open.index.generation != generation)
             && !self.rebuild.as_ref().is_some_and(|rebuild| rebuild.is_of(number))
         {
-            let opened = match self.unusable.remove(&number) {
-                // To verify it again and again would take a CPU.
-                Some((of, reason)) if of == generation => Err(reason),
-                _ => self.opened(collection)?,
-            };
-            match opened {
+            match self.opened(collection)? {
                 Ok(open) => {
                     self.open.insert(number, open);
                 }
                 // Another collection's rebuild is under way: this one's turn comes.
-                Err(reason) if self.rebuild.is_some() => {
-                    self.unusable.insert(number, (generation, reason));
-                    queue.push_later(collection, LATER);
-                }
+                Err(_) if self.rebuild.is_some() => queue.push_later(collection),
                 Err(reason) => {
                     collection.note_rebuild(&reason);
                     self.rebuild = Some(Rebuild::start(collection, queue)?);
@@ -169,7 +157,7 @@ impl Indexer {
             Ok(_) => {}
             Err(error) => {
                 collection.note_index_error(Some(&error));
-                return queue.push_later(&collection, RETRY);
+                std::thread::sleep(RETRY);
             }
         }
         queue.push(&collection);

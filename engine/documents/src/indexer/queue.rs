@@ -2,11 +2,14 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::collection::Collection;
+
+/// Time until a collection that waits for another's rebuild is looked at again.
+const LATER: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -17,20 +20,8 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Arc<Collection>>,
-    /// Those whose turn comes later, and when.
-    later: Vec<(Instant, Arc<Collection>)>,
-    /// The numbers of all of them.
     numbers: HashSet<u32>,
     is_closing: bool,
-}
-
-impl State {
-    /// Moves those whose time has come to the others.
-    fn move_due(&mut self, now: Instant) {
-        for (_, collection) in self.later.extract_if(.., |(due, _)| *due <= now) {
-            self.waiting.push_back(collection);
-        }
-    }
 }
 
 impl Queue {
@@ -43,21 +34,19 @@ impl Queue {
         }
     }
 
-    /// The same after some time.
-    pub(super) fn push_later(&self, collection: &Arc<Collection>, time: Duration) {
-        let mut state = self.state.lock();
-        if !state.is_closing && state.numbers.insert(collection.number()) {
-            state.later.push((Instant::now() + time, Arc::clone(collection)));
-        }
+    /// The same after a moment, so that the indexer does not spin.
+    pub(super) fn push_later(&self, collection: &Arc<Collection>) {
+        std::thread::sleep(LATER);
+        self.push(collection);
     }
 
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closing = true;
         // Collections refer to what holds the queue.
-        let all = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.later));
+        let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        drop(all);
+        drop(waiting);
         self.changed.notify_all();
     }
 
@@ -68,12 +57,8 @@ impl Queue {
     /// The next collection; `None` when none came for a while.
     pub(super) fn pop(&self, patience: Duration) -> Option<Arc<Collection>> {
         let mut state = self.state.lock();
-        let now = Instant::now();
-        state.move_due(now);
         if state.waiting.is_empty() && !state.is_closing {
-            let due = state.later.iter().map(|(due, _)| due.saturating_duration_since(now)).min();
-            self.changed.wait_for(&mut state, due.map_or(patience, |due| due.min(patience)));
-            state.move_due(Instant::now());
+            self.changed.wait_for(&mut state, patience);
         }
         let collection = state.waiting.pop_front()?;
         state.numbers.remove(&collection.number());

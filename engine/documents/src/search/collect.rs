@@ -5,7 +5,6 @@
 //! compare within a segment only; [`super::merge`] compares the strings themselves.
 
 use std::collections::BinaryHeap;
-use std::time::Instant;
 
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{Column, StrColumn};
@@ -17,9 +16,6 @@ use super::sort::{By, Lane, Order};
 use crate::index::ID;
 use crate::limits::MAX_SORT_FIELDS;
 use crate::schema::FieldType;
-
-/// Hits between two looks at the clock.
-const LOOK_EACH: u64 = 4096;
 
 /// Key of a document without a value.
 pub(super) const MISSING: u128 = u128::MAX;
@@ -40,22 +36,17 @@ pub(super) struct PageCollector {
     pub(super) after: Option<Cursor>,
     pub(super) facets: Vec<FacetSpec>,
     pub(super) order: Order,
-    /// When the search has had its time.
-    pub(super) end: Instant,
 }
 
 /// Hits of all segments.
 pub(super) struct Collected {
     pub(super) total: u64,
-    /// The time was over before all hits were collected.
-    pub(super) is_late: bool,
     pub(super) segments: Vec<SegmentHits>,
 }
 
 /// Hits of a segment, the first ones in order.
 pub(super) struct SegmentHits {
     total: u64,
-    is_late: bool,
     pub(super) candidates: Vec<Candidate>,
     pub(super) ids: StrColumn,
     /// Strings of each lane that has them.
@@ -78,7 +69,6 @@ pub(super) struct PageSegment {
     top: usize,
     after: Option<Candidate>,
     heap: BinaryHeap<Candidate>,
-    end: Instant,
     hits: SegmentHits,
 }
 
@@ -191,15 +181,7 @@ impl Collector for PageCollector {
             top: self.top,
             after,
             heap: BinaryHeap::new(),
-            end: self.end,
-            hits: SegmentHits {
-                total: 0,
-                is_late: Instant::now() >= self.end,
-                candidates: Vec::new(),
-                ids,
-                texts,
-                facets,
-            },
+            hits: SegmentHits { total: 0, candidates: Vec::new(), ids, texts, facets },
         })
     }
 
@@ -208,8 +190,7 @@ impl Collector for PageCollector {
     }
 
     fn merge_fruits(&self, segments: Vec<SegmentHits>) -> tantivy::Result<Collected> {
-        let total = segments.iter().map(|segment| segment.total).sum();
-        Ok(Collected { total, is_late: segments.iter().any(|segment| segment.is_late), segments })
+        Ok(Collected { total: segments.iter().map(|segment| segment.total).sum(), segments })
     }
 }
 
@@ -231,13 +212,7 @@ impl SegmentCollector for PageSegment {
     type Fruit = SegmentHits;
 
     fn collect(&mut self, document: DocId, score: Score) {
-        if self.hits.is_late {
-            return;
-        }
         self.hits.total += 1;
-        if self.hits.total % LOOK_EACH == 0 {
-            self.hits.is_late = Instant::now() >= self.end;
-        }
         for facet in &mut self.hits.facets {
             facet.count(document);
         }

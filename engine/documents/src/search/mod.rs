@@ -3,17 +3,16 @@
 mod collect;
 mod cursor;
 mod facets;
-mod highlight;
 mod merge;
 mod sort;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::collection::{Collection, Published};
 use crate::error::{Error, Kind, Result};
 use crate::json::Members;
 use crate::keys;
-use crate::limits::{MAX_LIMIT, MAX_QUERY_BYTES, MAX_WINDOW, SEARCH_TIME};
+use crate::limits::{MAX_LIMIT, MAX_QUERY_BYTES, MAX_WINDOW};
 use crate::names::hint;
 use crate::query::{Filter, Words, compile};
 use crate::schema::FieldType;
@@ -21,8 +20,6 @@ use crate::stored;
 use collect::PageCollector;
 use cursor::Cursor;
 pub use facets::FacetCount;
-pub use highlight::Highlight;
-use highlight::Highlighter;
 use sort::Order;
 
 /// A search: words, filter, order, and which page of the hits.
@@ -49,12 +46,8 @@ pub struct Search {
     pub fields: Vec<String>,
     /// Fields whose values are counted over all hits, and how many values are returned.
     pub facets: Vec<(String, usize)>,
-    /// Text fields whose highlights hits return.
-    pub highlight: Vec<String>,
     /// Waits for a version first.
     pub after: Option<Wait>,
-    /// Longest time that the search may take, the waiting not included.
-    pub time_limit: Duration,
 }
 
 impl Default for Search {
@@ -70,9 +63,7 @@ impl Default for Search {
             cursor: None,
             fields: Vec::new(),
             facets: Vec::new(),
-            highlight: Vec::new(),
             after: None,
-            time_limit: SEARCH_TIME,
         }
     }
 }
@@ -130,8 +121,6 @@ pub struct Hit {
     pub score: Option<f32>,
     /// Its bytes, or an object of the members in [`Search::fields`].
     pub json: Vec<u8>,
-    /// Of the fields in [`Search::highlight`] that have the words.
-    pub highlights: Vec<Highlight>,
 }
 
 impl Collection {
@@ -167,14 +156,8 @@ impl Collection {
             after,
             facets: facets::check(&search.facets, schema)?,
             order,
-            end: Instant::now() + search.time_limit,
         };
         let page = published.searcher.search(&*compiled.query, &collector)?;
-        if page.is_late {
-            let ms = search.time_limit.as_millis();
-            let fault = format!("the search takes longer than {ms} ms; narrow it by words or a filter");
-            return Err(Error::new(Kind::Timeout, fault));
-        }
         let order = &collector.order;
         let mut top = merge::first(&page.segments, order, search.offset + search.limit + 1)?;
         let has_more = top.len() > search.offset + search.limit;
@@ -185,10 +168,9 @@ impl Collection {
             }
             _ => None,
         };
-        let highlighter = Highlighter::new(&published, &*compiled.query, &search.highlight)?;
-        let mut hits = Vec::with_capacity(search.limit.min(page.total as usize));
+        let mut hits = Vec::with_capacity(search.limit);
         for place in top.iter().skip(search.offset) {
-            hits.push(self.hit(&published, place, order, search, &highlighter)?);
+            hits.push(self.hit(&published, place, order, search)?);
         }
         Ok(Found {
             version: published.version,
@@ -205,22 +187,21 @@ impl Collection {
         place: &merge::Place<'_>,
         order: &Order,
         search: &Search,
-        highlighter: &Highlighter,
     ) -> Result<Hit> {
         let id = place.id()?.to_owned();
         let found: Option<Result<_>> =
             published.snapshot.read(&keys::document(self.number(), &id), |value| {
                 let (version, json) = stored::parse(value)?;
-                let highlights = if highlighter.is_empty() { Vec::new() } else { highlighter.of(json)? };
-                let json =
-                    if search.fields.is_empty() { json.to_vec() } else { selected(json, &search.fields)? };
-                Ok((version, json, highlights))
+                Ok((
+                    version,
+                    if search.fields.is_empty() { json.to_vec() } else { selected(json, &search.fields)? },
+                ))
             })?;
         let Some(found) = found else {
             return Err(Error::storage(format!("the index has a document {id:?} that the store has not")));
         };
-        let (version, json, highlights) = found?;
-        Ok(Hit { id, version, score: place.score(order), json, highlights })
+        let (version, json) = found?;
+        Ok(Hit { id, version, score: place.score(order), json })
     }
 }
 

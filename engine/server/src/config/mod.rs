@@ -5,16 +5,15 @@ mod rewrite;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ipnet::IpNet;
 use plumbkv::{Compression, Policy, Profile, SyncMode};
 
 use crate::acl::LONGEST_PASSWORD;
 use crate::client_limits::{Limit, OutputLimit, Values};
-use crate::http::{self, Http};
+use crate::http::Http;
 use crate::latency;
 use crate::listener::parse_address;
 use crate::log::{Format, Level};
@@ -85,12 +84,6 @@ settings! {
     "busy-poll" "MICROSECONDS" false "How long an idle I/O thread polls before it sleeps: lower latency for one connection, at the cost of a CPU [default: 0]";
     "http" "HOST:PORT|off" false "HTTP address of /metrics, /healthz and /readyz; port 0 picks a free port [default: 127.0.0.1:8379, or none if that port is taken]";
     "http-tls" "yes|no" false "Serve HTTP with TLS, with the certificate of --tls-cert-file [default: no]";
-    "http-max-connections" "COUNT" false "Maximum number of connections by HTTP [default: 10000]";
-    "http-tokens" "PATH" false "File of bearer tokens, a line NAME ROLE DIGEST each as `plumbkv token` writes it: with it every request under /v1 needs one. Without it everyone who reaches the address may read, and only this host may write";
-    "http-rate-limit" "COUNT" false "Maximum number of requests under /v1 in a second, of each token or address; 0 for no limit [default: 0]";
-    "http-proxies" "NETWORK" true "Address or network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8. May be repeated [default: none]";
-    "documents" "yes|no" false "Serve documents over HTTP under /v1/collections; they are kept in DIR/documents of --data [default: yes with --data]";
-    "documents-memory" "BYTES" false "Memory for memtables and block cache of the documents' store, at least 1 MiB [default: 128mib]";
     "log-level" "LEVEL" false "Least severe level to log: error, warning, info or debug [default: info]";
     "log-format" "text|json" false "Format of log lines: text, or one JSON object per line [default: text]";
 }
@@ -125,7 +118,6 @@ pub(crate) struct Config {
     pub(crate) busy_poll: Duration,
     pub(crate) http: Http,
     pub(crate) http_tls: bool,
-    pub(crate) documents: http::Settings,
     pub(crate) log_level: Level,
     pub(crate) log_format: Format,
     pub(crate) file: Option<PathBuf>,
@@ -276,35 +268,17 @@ impl Layers {
         }))
     }
 
-    fn documents(&self) -> Result<http::Settings, ConfigError> {
-        Ok(http::Settings {
-            are_on: self.one("documents", true, yes_or_no)?,
-            memory: self.one("documents-memory", 128 << 20, storage::budget)?,
-            tokens: self.one("http-tokens", None, |value| Ok(Some(PathBuf::from(value))))?,
-            rate: self.one("http-rate-limit", 0, |value| whole(value, 0, u64::from(u32::MAX)))? as u32,
-            proxies: self.all("http-proxies", network)?,
-            most_connections: self.one("http-max-connections", 10_000, |value| whole(value, 1, 1_000_000))?
-                as usize,
-        })
-    }
-
-    /// All values of a setting.
-    fn all<T>(&self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, ConfigError> {
-        let Some((values, origin)) = self.0.get(name) else { return Ok(Vec::new()) };
+    /// The addresses of a setting; `None` where it is not given.
+    fn addresses(&self, name: &str) -> Result<Option<Vec<SocketAddr>>, ConfigError> {
+        let Some((values, origin)) = self.0.get(name) else { return Ok(None) };
         let read = |value: &String| {
-            read(value).map_err(|reason| ConfigError::Value {
+            parse_address(value).map_err(|reason| ConfigError::Value {
                 value: value.clone(),
                 origin: origin.clone(),
                 reason,
             })
         };
-        values.iter().map(read).collect()
-    }
-
-    /// The addresses of a setting; `None` where it is not given.
-    fn addresses(&self, name: &str) -> Result<Option<Vec<SocketAddr>>, ConfigError> {
-        let is_given = self.0.contains_key(name);
-        self.all(name, parse_address).map(|all| is_given.then_some(all))
+        values.iter().map(read).collect::<Result<_, _>>().map(Some)
     }
 
     fn tls(&self, is_wanted: bool) -> Result<Option<tls::Files>, ConfigError> {
@@ -374,7 +348,6 @@ impl Layers {
             })?,
             http: self.one("http", Http::Default, http)?,
             http_tls,
-            documents: self.documents()?,
             log_level: self.one("log-level", Level::Info, str::parse)?,
             log_format: self.one("log-format", Format::Text, str::parse)?,
             file: file.map(Path::to_owned),
@@ -394,13 +367,6 @@ fn slow_us(text: &str) -> Result<i64, String> {
 
 fn http(text: &str) -> Result<Http, String> {
     if text == "off" { Ok(Http::Off) } else { parse_address(text).map(Http::At) }
-}
-
-fn network(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse().map(|address: IpAddr| IpNet::from(address));
-    text.parse()
-        .or_else(|_| address())
-        .map_err(|_| "expected an address or a network, such as 10.0.0.0/8".to_owned())
 }
 
 fn io_threads(text: &str) -> Result<Option<usize>, String> {

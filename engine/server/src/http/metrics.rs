@@ -79,7 +79,6 @@ fn process(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
 fn clients(shared: &Shared, out: &mut Writer<'_>) -> fmt::Result {
     let counters = &shared.counters;
     out.gauge("connected_clients", "Open client connections", None, shared.clients.count() as u64)?;
-    out.gauge("http_connections", "Open connections by HTTP", None, shared.web.connections() as u64)?;
     out.gauge(
         "clients_limit",
         "Maximum number of client connections (maxclients)",

@@ -1,19 +1,10 @@
-//! HTTP: `/metrics`, `/healthz`, `/readyz`, and under `/v1` documents and keys.
+//! How is the server observed from outside? `/metrics`, `/healthz` and `/readyz` over HTTP, on a thread of their own.
 //!
-//! Connections are accepted and lookups answered by the I/O threads. A connection with any other request goes to the
-//! thread of this module, where hyper and axum serve it, and back before its next lookup ([`web`], [`switch`]).
-//! What may take long is done by further threads.
+//! What happens here takes no turn of the reactor's, and little memory: [`serve`] bounds it, and all of it is touched before the server is ready.
 
-mod documents;
-mod keys;
 mod metrics;
 mod serve;
 mod storage;
-mod switch;
-mod web;
-
-pub(crate) use documents::Settings;
-pub(crate) use web::{Departures, Web};
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -32,11 +23,8 @@ use crate::shared::Shared;
 /// Where the endpoint is when nobody says.
 const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8379);
 
-/// Threads for requests that may wait for a disk or a search, at most.
-const MAX_WORKERS: usize = 64;
-
-/// Stack of the thread, in bytes: handlers run on it, but for what may wait.
-const STACK_BYTES: usize = 1 << 20;
+/// Stack of the thread, in bytes; what is deepest is the writing of a log line.
+const STACK_BYTES: usize = 256 << 10;
 
 /// Where the endpoint shall be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +42,7 @@ pub(crate) fn listen(http: Http) -> Result<Option<Listener>, ListenError> {
         Http::Off => Ok(None),
         Http::At(address) => Listener::tcp(address).map(Some),
         Http::Default => Ok(Listener::tcp(DEFAULT)
-            .inspect_err(|error| tracing::warn!("no HTTP: {error} (--http HOST:PORT, or off)"))
+            .inspect_err(|error| tracing::warn!("no /metrics: {error} (--http HOST:PORT, or off)"))
             .ok()),
     }
 }
@@ -74,33 +62,24 @@ impl Server {
     }
 }
 
-/// Answers what the I/O threads hand over, and connections of a listener with TLS, until it is told to end.
-pub(crate) fn start(
-    encrypted: Option<Listener>,
-    departures: Departures,
-    shared: Arc<Shared>,
-) -> io::Result<Server> {
-    let encrypted = encrypted.map(|listener| TcpListener::from(listener.socket));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .thread_name("http-work")
-        .max_blocking_threads(MAX_WORKERS)
-        .build()?;
+/// Answers there from now on, until it is told to end.
+pub(crate) fn start(listener: Listener, shared: Arc<Shared>) -> io::Result<Server> {
+    let listener = TcpListener::from(listener.socket);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let (ready, is_ready) = mpsc::channel();
     let (stop, stopped) = oneshot::channel();
     let thread = thread::Builder::new().name("http".to_owned()).stack_size(STACK_BYTES).spawn(move || {
         runtime.block_on(async move {
             let router = router(Arc::clone(&shared));
-            let encrypted = match serve::warm(&router).await {
-                Ok(()) => encrypted.map(tokio::net::TcpListener::from_std).transpose(),
+            let listener = match serve::warm(&router).await {
+                Ok(()) => tokio::net::TcpListener::from_std(listener),
                 Err(error) => Err(error),
             };
-            match encrypted {
-                Ok(encrypted) => {
+            match listener {
+                Ok(listener) => {
                     let _ = ready.send(Ok(()));
                     tokio::select! {
-                        () = serve::serve(encrypted, departures, router, shared) => {}
+                        () = serve::serve(listener, router, shared) => {}
                         _ = stopped => {}
                     }
                 }
@@ -115,13 +94,6 @@ pub(crate) fn start(
 }
 
 fn router(shared: Arc<Shared>) -> Router {
-    let keys = Arc::new(keys::WithTurns(Arc::clone(&shared)));
-    let (store, access) = (shared.web.store().cloned(), Arc::clone(shared.web.access()));
-    plumbkv_documents_http::router(store, keys, access).merge(observers(shared))
-}
-
-/// What observes the server.
-fn observers(shared: Arc<Shared>) -> Router {
     let registry = Arc::new(metrics::registry(Arc::clone(&shared)));
     let metrics = move || {
         let registry = Arc::clone(&registry);

@@ -7,7 +7,7 @@ use rustix::net::{SendFlags, SocketAddrAny, send};
 
 use super::connection::{ENCRYPTION_BYTES, Encryption};
 use super::peer::hang_up;
-use super::placement::{Arrival, OverHttp};
+use super::placement::Arrival;
 use crate::listener::Listener;
 use crate::shared::Shared;
 
@@ -21,12 +21,6 @@ const TOO_MANY: &str = "-ERR max number of clients reached\r\n";
 
 const NO_MEMORY: &str = "-OOM no memory for another connection under the cap (maxmemory)\r\n";
 
-const TOO_MANY_HTTP: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 1\r\n\
-     connection: close\r\n\r\nmore connections than http-max-connections; try again, or raise it\n";
-
-const NO_MEMORY_HTTP: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 1\r\n\
-     connection: close\r\n\r\nno memory for another connection under the cap (memory-limit)\n";
-
 const PROTECTED: &str = "-DENIED PlumbKV is running in protected mode: no password is set, so only connections \
      from this host are served. To connect from elsewhere, set a password (--password, PLUMBKV_PASSWORD or CONFIG SET \
      requirepass from this host), or switch the protection off with --protected-mode no where the network is trusted.\r\n";
@@ -39,9 +33,6 @@ pub(super) fn receive(
     scratch: &mut Vec<u8>,
 ) -> Option<Arrival> {
     let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
-    if listener.is_http {
-        return receive_http(shared, listener, socket, peer?, scratch);
-    }
     shared.counters.connections.add(1);
     let tls = shared.tls.as_ref().filter(|_| listener.is_encrypted);
     let own_bytes = CONNECTION_BYTES + if tls.is_some() { ENCRYPTION_BYTES } else { 0 };
@@ -68,34 +59,7 @@ pub(super) fn receive(
     let (peer, local) = listener.names(&socket, peer);
     tracing::debug!("{peer} connected");
     let entry = shared.clients.add(peer, local, socket.as_raw_fd(), shared.clock_ms());
-    Some(Arrival { socket, entry, counted, encryption, http: None })
-}
-
-/// As [`receive`], for a connection with HTTP: not protected mode but access decides about each of its requests.
-fn receive_http(
-    shared: &Shared,
-    listener: &Listener,
-    socket: OwnedFd,
-    peer: SocketAddr,
-    scratch: &mut Vec<u8>,
-) -> Option<Arrival> {
-    let refusal = match shared.web.take_place() {
-        false => Some(TOO_MANY_HTTP),
-        true => count(shared, CONNECTION_BYTES).err().map(|_| {
-            shared.web.leave_place();
-            NO_MEMORY_HTTP
-        }),
-    };
-    if let Some(text) = refusal {
-        let _ = send(&socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
-        hang_up(&socket, scratch);
-        return None;
-    }
-    let ip = peer.ip().to_canonical();
-    let (peer, local) = listener.names(&socket, Some(peer));
-    let entry = shared.clients.entry(peer, local, socket.as_raw_fd(), shared.clock_ms());
-    let http = Some(OverHttp { peer: ip, received: Vec::new() });
-    Some(Arrival { socket, entry, counted: CONNECTION_BYTES, encryption: None, http })
+    Some(Arrival { socket, entry, counted, encryption })
 }
 
 /// Lets a peer in and counts the connection under the memory cap, evicting keys for it; answers how many bytes were counted.

@@ -8,7 +8,6 @@
 //! what a client that does not read its replies makes the server hold; [`read_ahead`] is where its requests wait.
 
 mod backpressure;
-mod departure;
 mod encrypted;
 mod errand;
 mod read_ahead;
@@ -59,8 +58,6 @@ pub(crate) struct Connection {
     errand: Errand,
     /// Messages that came meanwhile: they follow its reply.
     pushes: Vec<u8>,
-    /// Nothing more is executed here: the HTTP thread is to serve it.
-    is_leaving: bool,
     /// Nothing more is executed.
     closing: bool,
     /// The client has ended its side.
@@ -104,7 +101,6 @@ impl Connection {
             is_paused: false,
             errand: Errand::None,
             pushes: Vec::new(),
-            is_leaving: false,
             closing: false,
             deserted: false,
             turn_bytes: RECEIVE_BYTES,
@@ -447,22 +443,16 @@ impl Connection {
     }
 
     fn complain(&self, shared: &Shared, replies: &mut Replies, text: &str) {
-        if self.is_http() {
-            return departure::complain(replies, text);
-        }
         ReplyWriter::new(&mut replies.bytes, self.session.version()).error(text);
         shared.command_stats.answer_error(text.as_bytes());
     }
 
     fn conclude(&mut self, pool: &mut Pool, next: Next) {
-        self.held_back = matches!(next, Next::Drain | Next::Paused | Next::HandOver { .. } | Next::Leave);
+        self.held_back = matches!(next, Next::Drain | Next::Paused | Next::HandOver { .. });
         self.is_paused = next == Next::Paused;
-        self.is_leaving = next == Next::Leave;
         match next {
             Next::Read { needed } => self.needed = needed,
-            Next::Drain | Next::Paused | Next::Refuse | Next::HandOver { .. } | Next::Leave => {
-                self.needed = 1
-            }
+            Next::Drain | Next::Paused | Next::Refuse | Next::HandOver { .. } => self.needed = 1,
             Next::Close => self.finish(pool),
         }
     }
@@ -484,9 +474,6 @@ impl Connection {
         self.clear_input(pool);
         self.pending.clear(pool);
         self.session.forget_arguments(shared);
-        if self.session.http_peer().is_some() {
-            shared.web.leave_place();
-        }
         self.session.entry().close();
         watches::unwatch(shared, self.session.entry());
         tracking::stop(shared, self.session.entry());

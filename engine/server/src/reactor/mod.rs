@@ -32,7 +32,7 @@ use plumbkv::NonBlocking;
 
 use crate::listener::Listener;
 use crate::shared::Shared;
-pub(crate) use placement::{Arrival, OverHttp, Placement};
+pub(crate) use placement::Placement;
 
 /// Something that serves connections until it is told to stop.
 pub(crate) trait Reactor {

@@ -1,7 +1,6 @@
 //! Which I/O thread serves a connection? The one that has the fewest when it comes; the first thread accepts for all of them.
 
 use std::io;
-use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,15 +18,6 @@ pub(crate) struct Arrival {
     pub(crate) counted: u64,
     /// TLS, where its listener is for that.
     pub(crate) encryption: Option<Box<Encryption>>,
-    /// `None`: it speaks Redis's protocol.
-    pub(crate) http: Option<OverHttp>,
-}
-
-/// What is known of a connection with HTTP.
-pub(crate) struct OverHttp {
-    pub(crate) peer: IpAddr,
-    /// Bytes that were received and are not answered yet.
-    pub(crate) received: Vec<u8>,
 }
 
 /// All I/O threads, as those who hand over connections see them.
@@ -89,12 +79,6 @@ impl Placement {
         self.threads.len()
     }
 
-    /// Gives a connection to the thread with the fewest, from outside of all of them.
-    pub(crate) fn place_from_outside(&self, arrival: Arrival) {
-        // No thread has this number, so it is handed over.
-        let _ = self.place(usize::MAX, arrival);
-    }
-
     /// What has arrived for thread `own`.
     pub(crate) fn arrivals(&self, own: usize) -> Vec<Arrival> {
         let Some(thread) = self.threads.get(own) else { return Vec::new() };
@@ -123,7 +107,7 @@ mod tests {
     fn arrival(clients: &Clients) -> Arrival {
         let (socket, _) = std::os::unix::net::UnixStream::pair().unwrap();
         let entry = clients.add(String::new(), String::new(), 0, 0);
-        Arrival { socket: socket.into(), entry, counted: 0, encryption: None, http: None }
+        Arrival { socket: socket.into(), entry, counted: 0, encryption: None }
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use plumbkv_resp::{ARGUMENT_BYTES, Limits, ProtocolError, RequestParser};
 
-use super::lane::HEAD_MS;
 use super::{FEW_ARGUMENTS, Session, UNAUTHENTICATED_REQUEST};
 use crate::client_limits::Limit;
 use crate::shared::Shared;
@@ -57,9 +56,6 @@ impl Session {
             return Some("was ended by CLIENT KILL or ACL DELUSER".to_owned());
         }
         let idle_ms = now_ms.saturating_sub(entry.last_active_ms());
-        if let Some(reason) = self.overdue_head(entry.pending_input(), idle_ms) {
-            return Some(reason);
-        }
         if closing && idle_ms > FAREWELL_MS {
             return Some(format!("did not take its last replies within {} s", FAREWELL_MS / 1000));
         }
@@ -69,21 +65,10 @@ impl Session {
         }
         let seconds = shared.settings.limits.get(Limit::AuthSeconds);
         let waited_ms = now_ms.saturating_sub(self.owes_since_ms);
-        if self.http_peer.is_none()
-            && !self.client.identity.is_authenticated()
-            && waited_ms > seconds.saturating_mul(1000)
-        {
+        if !self.client.identity.is_authenticated() && waited_ms > seconds.saturating_mul(1000) {
             return Some(format!("gave no password within {} ({seconds} s)", Limit::AuthSeconds.name()));
         }
         None
-    }
-}
-
-impl Session {
-    /// Why a client by HTTP has had its time that has sent a part of a head.
-    fn overdue_head(&self, pending: u64, idle_ms: u64) -> Option<String> {
-        let is_overdue = self.http_peer.is_some() && pending > 0 && idle_ms > HEAD_MS;
-        is_overdue.then(|| format!("did not send the head of a request within {} s", HEAD_MS / 1000))
     }
 }
 

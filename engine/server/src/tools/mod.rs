@@ -17,7 +17,6 @@ mod repair;
 mod scan;
 mod stats;
 mod store;
-mod token;
 
 use std::process::ExitCode;
 
@@ -35,7 +34,6 @@ enum Tool {
     Export(export::Args),
     Import(import::Args),
     Compact(compact::Args),
-    Token(token::Args),
 }
 
 /// Adds the tools to a command line.
@@ -55,7 +53,6 @@ pub(crate) fn execute(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         Tool::Export(args) => export::execute(&args),
         Tool::Import(args) => import::execute(&args),
         Tool::Compact(args) => compact::execute(&args),
-        Tool::Token(args) => token::execute(&args),
     };
     match done {
         // Whoever reads has seen enough: `plumbkv scan | head`.

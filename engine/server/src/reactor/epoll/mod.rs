@@ -37,6 +37,7 @@ use super::turn::Turn;
 use super::{DRAIN_LIMIT, Reactor, Share, TICK, admission};
 use crate::listener::Listener;
 use crate::replies::Mark;
+use crate::session::Session;
 use crate::shared::Shared;
 use errand::is_gone;
 
@@ -172,7 +173,8 @@ impl Epoll {
 
     /// Serves a connection from now on.
     fn admit(&mut self, shared: &Shared, arrival: Arrival) {
-        let (socket, connection, received) = Connection::of_arrival(shared, arrival);
+        let Arrival { socket, entry, counted, encryption } = arrival;
+        let connection = Connection::new(Session::new(shared, entry), counted).encrypted(encryption);
         let interest = EventFlags::IN;
         let index = self.peers.insert(Peer { socket, connection, interest });
         if let Some(peer) = self.peers.get(index) {
@@ -184,13 +186,7 @@ impl Epoll {
         };
         if let Err(error) = added {
             tracing::warn!("cannot watch a new connection: {error}");
-            return self.forget(shared, index);
-        }
-        if !received.is_empty() {
-            let Some(peer) = self.peers.get(index) else { return };
-            let start = self.turn.replies.mark();
-            let outcome = peer.hear(shared, &mut self.turn, &received);
-            self.conclude(shared, index, start, outcome);
+            self.forget(shared, index);
         }
     }
 
@@ -274,9 +270,6 @@ impl Epoll {
             }
             return self.forget(shared, index);
         }
-        if peer.connection.can_leave() {
-            return self.depart(shared, index);
-        }
         peer.connection.report(shared);
         if peer.connection.has_errand() {
             self.hand_over(shared, index);
@@ -299,17 +292,6 @@ impl Epoll {
             let _ = epoll::delete(&self.poll, &peer.socket);
             shared.clients.remove(peer.connection.session().entry().id);
             self.farewell.add(peer);
-        }
-    }
-
-    /// Hands a connection to the HTTP thread.
-    fn depart(&mut self, shared: &Shared, index: usize) {
-        let Some(peer) = self.peers.remove(index) else { return };
-        let Peer { socket, mut connection, .. } = *peer;
-        let _ = epoll::delete(&self.poll, &socket);
-        self.placement.left(self.own);
-        if let Some(arrival) = connection.depart(shared, &mut self.turn.pool, socket) {
-            shared.web.hand_over(shared, arrival);
         }
     }
 
@@ -369,8 +351,8 @@ impl Epoll {
     /// Stops accepting, executes what clients have sent so far, and lets no further request in.
     fn begin_drain(&mut self, shared: &Shared) {
         self.draining = true;
-        // Dropping a listener closes it, and unlinks a Unix socket's file. Over HTTP it can be asked whether the server is ready.
-        self.listeners.retain(|listener| listener.is_http);
+        // Dropping a listener closes it, and unlinks a Unix socket's file.
+        self.listeners.clear();
         for index in 0..self.peers.slots.len() {
             self.drain(shared, index);
         }
@@ -498,7 +480,7 @@ impl Reactor for Epoll {
                 next_tick = now + TICK;
             }
             if let Some(end) = drain_until {
-                let left = self.peers.numbers(|peer| !peer.connection.is_http()).count();
+                let left = self.peers.len();
                 if left > 0 && now >= end {
                     tracing::warn!("{left} connections closed before their replies were taken");
                 }

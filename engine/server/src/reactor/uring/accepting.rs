@@ -33,9 +33,9 @@ impl Acceptor {
         Ok(Self { poll, listeners, is_armed: false })
     }
 
-    /// Stops listening, but for HTTP: the ports are free for the next server.
+    /// Stops listening: the ports are free for the next server.
     pub(super) fn close(&mut self) {
-        self.listeners.retain(|listener| listener.is_http);
+        self.listeners.clear();
     }
 }
 

@@ -48,9 +48,8 @@ impl Uring {
             let Turn { replies, pool, .. } = &mut self.turn;
             let connection = &peer.connection;
             let waits = connection.is_waiting() || connection.is_held() || connection.is_encrypted();
-            // What waits goes first; values have their own places, and neither the end of a conversation nor another thread's
-            // response may overtake its last reply.
-            if waits || part.has_values() || connection.is_closing() || connection.is_leaving() {
+            // What waits goes first; values have their own places, and the end of a conversation must not overtake its last reply.
+            if waits || part.has_values() || peer.connection.is_closing() {
                 let sent = if waits { Ok(0) } else { send_replies(&peer.socket, replies, part.marks()) };
                 keep(shared, peer, pool, replies, &part, sent.map_err(|_| ()));
                 continue;

@@ -42,6 +42,7 @@ use super::peers::Peers;
 use super::placement::{Arrival, Placement};
 use super::turn::Turn;
 use super::{DRAIN_LIMIT, Reactor, Share, TICK};
+use crate::session::Session;
 use crate::shared::Shared;
 use crate::warm::touched_room;
 use accepting::Acceptor;
@@ -128,7 +129,8 @@ impl Uring {
 
     /// Serves a connection from now on.
     fn serve(&mut self, shared: &Shared, arrival: Arrival) -> io::Result<()> {
-        let (socket, connection, received) = Connection::of_arrival(shared, arrival);
+        let Arrival { socket, entry, counted, encryption } = arrival;
+        let connection = Connection::new(Session::new(shared, entry), counted).encrypted(encryption);
         let slot = self.peers.insert(Peer::new(socket, connection));
         if let Some(peer) = self.peers.get(slot) {
             peer.connection.session().entry().record_place(self.own, slot);
@@ -136,42 +138,7 @@ impl Uring {
                 peer.kept = Some(slot as u32);
             }
         }
-        if received.is_empty() {
-            return self.arm_receive(slot);
-        }
-        self.hear_earlier(shared, slot, &received);
-        Ok(())
-    }
-
-    /// Takes in what another thread has received of a connection. It is armed when the turn ends.
-    fn hear_earlier(&mut self, shared: &Shared, slot: usize, bytes: &[u8]) {
-        let start = self.turn.replies.mark();
-        let Some(peer) = self.peers.get(slot) else { return };
-        peer.connection.begin_turn();
-        let Turn { replies, pool, .. } = &mut self.turn;
-        if peer.connection.hear(shared, pool, bytes, replies).is_err() {
-            no_memory();
-            peer.ending = true;
-        }
-        self.touch(slot);
-        self.turn.add(slot, start);
-    }
-
-    /// Hands a connection to the HTTP thread, once the kernel has nothing more to do with it here.
-    fn depart(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
-        if !self.peers.get(slot).is_some_and(|peer| peer.is_quiet()) {
-            return self.end_receive(slot);
-        }
-        let Some(peer) = self.peers.remove(slot) else { return Ok(()) };
-        let Peer { socket, kept, mut connection, .. } = *peer;
-        if kept.is_some() {
-            self.ring.drop_file(slot);
-        }
-        self.placement.left(self.own);
-        if let Some(arrival) = connection.depart(shared, &mut self.turn.pool, socket) {
-            shared.web.hand_over(shared, arrival);
-        }
-        Ok(())
+        self.arm_receive(slot)
     }
 
     fn arm_bell(&mut self) -> io::Result<()> {
@@ -289,8 +256,6 @@ impl Uring {
     fn settle(&mut self, shared: &Shared, slot: usize) -> io::Result<()> {
         let draining = self.draining;
         let Some(peer) = self.peers.get(slot) else { return Ok(()) };
-        // Over HTTP it can be asked whether the server is ready.
-        let draining = draining && !peer.connection.is_http();
         peer.touched = false;
         if peer.leaving {
             return Ok(());
@@ -298,9 +263,6 @@ impl Uring {
         peer.ending |= peer.connection.is_finished();
         if peer.ending {
             return self.end(shared, slot);
-        }
-        if peer.connection.can_leave() {
-            return self.depart(shared, slot);
         }
         peer.connection.report(shared);
         if peer.connection.has_errand() {
@@ -369,7 +331,9 @@ impl Uring {
     fn tick(&mut self, shared: &Shared, now: Instant) -> io::Result<()> {
         self.patience.tick();
         self.courtesy.tick(now);
-        self.arm_accept()?;
+        if !self.draining {
+            self.arm_accept()?;
+        }
         self.ticks = self.ticks.wrapping_add(1);
         let kills = shared.clients.kills();
         if self.ticks.is_multiple_of(TICKS_PER_SWEEP) || kills != self.kills {
@@ -471,7 +435,7 @@ impl Reactor for Uring {
                 next_tick = now + TICK;
             }
             if let Some(end) = drain_until {
-                let left = self.peers.numbers(|peer| !peer.connection.is_http()).count();
+                let left = self.peers.len();
                 if left > 0 && now >= end {
                     tracing::warn!("{left} connections closed before their replies were taken");
                 }
