@@ -178,7 +178,7 @@ fn trees(root: &Path, machine: &OnMachine) -> BTreeSet<String> {
         .collect()
 }
 
-/// The claims of the groups that have no verdict of this version.
+/// The claims of the groups that have no verdict of this version or a later one.
 fn unsettled(
     results: &Path,
     version: &str,
@@ -199,9 +199,11 @@ fn unsettled(
     let owed =
         |claim: &&Claim| of_group(&claim.scenario) && version_key(&claim.since) <= version_key(version);
     let open = claims.claims.iter().filter(owed).filter_map(|claim| {
+        // Of each machine the newest version is judged: where that is a later one, this version was judged before.
+        let is_judged = |run: &str| version_key(run) >= version_key(version);
         let settled = claim.machines.iter().any(|machine| {
             machine.verdict != ClaimVerdict::NotMeasured
-                && machine.run.as_ref().is_some_and(|run| run.version == version)
+                && machine.run.as_ref().is_some_and(|run| is_judged(&run.version))
         });
         (!settled).then(|| claim.key.clone())
     });
