@@ -83,12 +83,12 @@ pub(super) fn execute(args: Args, global: &Global) -> anyhow::Result<u8> {
     }
     let targets = catalogue::targets(&global.root, &scenarios)?;
     let elsewhere = |key: &str| targets.get(key).is_some_and(|target| target.image.is_some());
-    let claims = unsettled(&results, version, &scenarios, &groups)?;
     let machines = machines(&results, version, args.machine.as_deref())?;
     ensure!(
         !machines.is_empty(),
         "no published run of version {version}: add one with 'bench-runner publish'"
     );
+    let claims = unsettled(&results, version, &scenarios, &groups, &machines)?;
     let mut found = Found {
         machines: Vec::new(),
         engine_trees: machines.iter().flat_map(|machine| trees(&global.root, machine)).collect(),
@@ -178,12 +178,13 @@ fn trees(root: &Path, machine: &OnMachine) -> BTreeSet<String> {
         .collect()
 }
 
-/// The claims of the groups that have no verdict of this version or a later one.
+/// The claims of the groups that have no verdict of this version, nor of a later one on a machine that has this one.
 fn unsettled(
     results: &Path,
     version: &str,
     scenarios: &[Scenario],
     groups: &[Group],
+    published: &[OnMachine],
 ) -> anyhow::Result<Vec<String>> {
     let path = results.join("claims.json");
     let text = std::fs::read(&path)
@@ -199,11 +200,14 @@ fn unsettled(
     let owed =
         |claim: &&Claim| of_group(&claim.scenario) && version_key(&claim.since) <= version_key(version);
     let open = claims.claims.iter().filter(owed).filter_map(|claim| {
-        // Of each machine the newest version is judged: where that is a later one, this version was judged before.
-        let is_judged = |run: &str| version_key(run) >= version_key(version);
         let settled = claim.machines.iter().any(|machine| {
+            // Only the newest version of a machine is judged: a later one has taken the place of this one's verdict.
+            let is_replaced = |by: &str| {
+                version_key(by) > version_key(version)
+                    && published.iter().any(|one| one.key == machine.machine_key)
+            };
             machine.verdict != ClaimVerdict::NotMeasured
-                && machine.run.as_ref().is_some_and(|run| is_judged(&run.version))
+                && machine.run.as_ref().is_some_and(|run| run.version == version || is_replaced(&run.version))
         });
         (!settled).then(|| claim.key.clone())
     });
